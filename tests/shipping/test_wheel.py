@@ -106,9 +106,11 @@ def test_the_wheel_has_what_man_shells_and_editors_look_for(wheel: zipfile.ZipFi
 def test_the_wheel_offers_the_extras(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     said = message_from_bytes(wheel.read(name))
-    assert set(said.get_all("Provides-Extra", [])) == {"cluster", "lts-cpu", "push"}
+    assert set(said.get_all("Provides-Extra", [])) == {"cluster", "lts-cpu", "push", "web"}
     wanted = said.get_all("Requires-Dist", [])
     assert any(each.startswith("ray") and "extra == 'cluster'" in each for each in wanted)
+    core = {re.split(r"[^\w-]", each)[0] for each in wanted if "extra ==" not in each}
+    assert not core & {"prometheus-client", "psutil", "pynacl", "ray", "starlette", "uvicorn"}
 
 
 def test_a_second_build_elsewhere_gave_the_same_bytes() -> None:

@@ -25,9 +25,10 @@ from loadstone.model.control import WISH, Remark
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import say
 from loadstone.runs import control_requests
+from loadstone.web.extras import ExtraMissing
 from loadstone.web.push import places
 from loadstone.web.push.following import EVERY_S, Push
-from loadstone.web.push.places import PushPlace, PushRefused, place
+from loadstone.web.push.places import PushPlace, place
 from loadstone.web.push.sender import PushFailed
 from loadstone.web.series import Point, RunCounts, points
 from observe.other_tools import ended, environment, program, wait_for_port
@@ -306,6 +307,7 @@ def test_a_url_that_is_none_is_refused_in_a_line(
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(places._NEEDS, "otlp", ("no_such_package.of_ours",))
-    with pytest.raises(PushRefused, match="needs the Python package no_such_package") as refused:
+    said = "--otlp needs the Python package no_such_package"
+    with pytest.raises(ExtraMissing, match=said) as refused:
         place("otlp", "http://h")
     assert refused.value.hint == "pip install 'loadstone[push]'"

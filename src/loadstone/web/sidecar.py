@@ -18,6 +18,7 @@ from typing import IO, Literal
 
 from loadstone.model.frozen import Frozen
 from loadstone.web.address import Address, AddressError, found, fresh_token, listen
+from loadstone.web.extras import need_page
 
 Kind = Literal["page", "metrics"]
 
@@ -57,11 +58,13 @@ def live_page(runs: Path, wanted: Address) -> Iterator[str]:
 
     Raises:
         AddressError: no server can listen on that address.
+        ExtraMissing: what serves a page is not installed.
     """
     running = found(runs)
     if running is not None:
         yield running
         return
+    need_page("--live")
     try:
         bound, address = listen(wanted)
     except AddressError:
@@ -94,7 +97,9 @@ def metrics(runs: Path, wanted: Address) -> Iterator[Scraped]:
 
     Raises:
         AddressError: no server can listen on that address.
+        ExtraMissing: what serves the metrics is not installed.
     """
+    need_page("--metrics")
     bound, address = listen(wanted)
     place = (address.host, address.port)
     task = Task(kind="metrics", descriptor=bound.fileno(), address=place, runs=runs)

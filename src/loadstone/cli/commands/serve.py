@@ -33,7 +33,7 @@ def _taken_token() -> str | None:
         "Watch runs live in a browser: rates, connections, CPU, disk, network, findings.\n\n"
         "A running run can be stopped there, and its rate and users can be changed. Open the link"
         " that is printed: it contains the token that the page requires. Ctrl-C ends the page; runs"
-        " are not affected."
+        " are not affected. Needs loadstone[web]."
     ),
     examples=(
         (say("watch the runs in ./runs"), "loadstone serve"),
@@ -91,6 +91,9 @@ def serve(
     users: Path | None,
 ) -> int:
     """Serve the live page."""
+    from loadstone.web.extras import need_page
+
+    need_page("loadstone serve")
     if users is not None and (token is not None or may_run or targets):
         given = "--token" if token is not None else "--may-run" if may_run else "--target"
         raise click.UsageError(

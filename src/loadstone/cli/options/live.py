@@ -65,7 +65,10 @@ class AddressValue(Parsed["Address"]):
 
 _OPTIONS = (
     option(
-        "--live", is_flag=True, section=Section.RESULT, help=say("Serve a live page of the run.")
+        "--live",
+        is_flag=True,
+        section=Section.RESULT,
+        help=say("Serve a live page of the run. Needs loadstone[web]."),
     ),
     option(
         "--metrics",
@@ -75,7 +78,7 @@ _OPTIONS = (
         help=say(
             "Serve OpenMetrics during the run. :9109 is for a Prometheus on this machine;"
             " 0.0.0.0:9109 listens on all addresses. Anybody who can reach the address can read"
-            " them."
+            " them. Needs loadstone[web]."
         ),
     ),
     option(
@@ -135,6 +138,7 @@ def _shown_beside(
 
     Raises:
         AddressError: no server can listen on an address.
+        ExtraMissing: what serves or pushes is not installed.
         NoPlaceForAnnotations: the URL is not Grafana's.
         PushRefused: metrics cannot be pushed to a URL.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -10,6 +9,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import say
+from loadstone.web.extras import ExtraMissing, first_missing
 
 TOKEN = "LOADSTONE_PUSH_TOKEN"
 """The environment variable with the token that receivers get as `Authorization: Bearer`."""
@@ -43,8 +43,8 @@ def place(kind: Kind, text: str) -> PushPlace:
     """The receiver at a URL; without a path it has the usual one.
 
     Raises:
-        PushRefused: it is not the URL of a web server, or has a password in it; or what pushes
-            that way is not installed.
+        PushRefused: it is not the URL of a web server, or has a password in it.
+        ExtraMissing: what pushes that way is not installed.
     """
     try:
         parts = urlsplit(text)
@@ -68,17 +68,13 @@ def place(kind: Kind, text: str) -> PushPlace:
 
 
 def _check_installed(kind: Kind) -> None:
-    for module in _NEEDS[kind]:
-        try:
-            is_there = find_spec(module) is not None
-        except ModuleNotFoundError:  # of the package around it
-            is_there = False
-        if not is_there:
-            raise PushRefused(
-                say(
-                    "--{option} needs the Python package {package}, which is not installed",
-                    option=kind,
-                    package=module.partition(".")[0],
-                ),
-                say("pip install 'loadstone[push]'"),
-            )
+    package = first_missing(_NEEDS[kind])
+    if package is not None:
+        raise ExtraMissing(
+            say(
+                "{what} needs the Python package {package}, which is not installed",
+                what=f"--{kind}",
+                package=package,
+            ),
+            say("pip install 'loadstone[push]'"),
+        )
