@@ -157,13 +157,14 @@ nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of
 docs: build ## build the site of the documentation into site/, and check its links
 	@tools/docs
 
-dist: $(ENVIRONMENT) ## build dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)
+# The program itself writes its manual pages, with its version in them: it is built first.
+dist: build ## build dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)
 	@tools/setup rust
 	@tools/setup dist
 	@tools/dist $(if $(CHECK),--check) $(if $(CLUSTER),--cluster) $(if $(FOR),--python $(FOR))
 	$(BIN)/pytest tests/shipping
 
-deb: $(ENVIRONMENT) ## build a Debian package in dist/ of the wheel that is there, for Debian 12 and 13
+deb: build ## build a Debian package in dist/ of the wheel that is there, for Debian 12 and 13
 	@tools/setup packages binutils dpkg-dev lintian
 	@tools/deb
 
