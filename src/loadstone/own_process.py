@@ -14,7 +14,7 @@ _LARGE: Final = 128 * 1024
 """Bytes. glibc starts with this limit."""
 
 _KEPT: Final = 1024 * 1024
-"""Bytes that a thread's arena keeps free at its end. TLS buffers come and go there, and each page
+"""Bytes that a thread's arena keeps free at its end. Records of TLS come and go there, and each page
 given back costs a page fault later."""
 
 _LIMITS: Final = {-3: _LARGE, -1: _KEPT}

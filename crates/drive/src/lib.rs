@@ -9,7 +9,6 @@
 //! up; `programs`, which scripts run; `shard`, what the users of one event loop share; `user` and
 //! `scripted`, the two kinds of virtual users; `step`, which runs them.
 
-mod allocator;
 mod clock;
 mod connection;
 mod error;
@@ -22,7 +21,6 @@ mod shard;
 mod step;
 mod user;
 
-pub use allocator::Allocator;
 pub use clock::{Clock, thread_cpu};
 pub use connection::{ServerFamily, client, connections_to, ed25519_answer};
 pub use error::{Failure, FailureKind, PlanError};

@@ -22,9 +22,6 @@ use serde::Serialize;
 use sessions::{Drive, HostTest, Load};
 use std::collections::BTreeMap;
 
-#[global_allocator]
-static ALLOCATOR: loadstone_drive::Allocator = loadstone_drive::Allocator;
-
 /// The crate's version.
 #[pyfunction]
 fn version() -> &'static str {

@@ -2,26 +2,22 @@
 
 use super::alpn::Alpn;
 use super::ciphers;
-use super::identity::{Fingerprint, another_fingerprint, end_point, fingerprint, host};
-use super::refusals::{Refused, file_failure, plan_failure};
-use super::socket::Socket;
-use crate::connection::received::Received;
+use super::identity::{Fingerprint, another_fingerprint, fingerprint, host};
+use super::modern_session::ModernSession;
+use super::refusals::{file_failure, plan_failure};
 use crate::error::Failure;
 use crate::plan::{TargetPlan, TlsMode, TlsPlan, TlsVersion};
-use openssl::x509::X509;
-use rustix::fd::BorrowedFd;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, UnbufferedClientConnection, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::version::{TLS12, TLS13};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct,
-    Error, RootCertStore, SignatureScheme, SupportedProtocolVersion,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    SupportedProtocolVersion,
 };
 use sha2::{Digest, Sha256};
-use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,9 +38,9 @@ impl Modern {
     }
 
     pub(super) fn session(&self) -> Result<ModernSession, String> {
-        let session = ClientConnection::new(self.config.clone(), self.name.clone());
+        let session = UnbufferedClientConnection::new(self.config.clone(), self.name.clone());
         let session = session.map_err(|error| error.to_string())?;
-        Ok(ModernSession { session, emptied: false, alpn: self.alpn })
+        Ok(ModernSession::new(session, self.alpn))
     }
 }
 
@@ -57,142 +53,6 @@ fn server_name(target: &TargetPlan) -> Result<ServerName<'static>, Failure> {
         }
         ServerName::try_from("localhost").map_err(|error| plan_failure(error.to_string()))
     })
-}
-
-/// The TLS of one connection.
-pub(crate) struct ModernSession {
-    session: ClientConnection,
-    /// The last read did not fill the buffer: the socket is empty, and new data raises a new event.
-    emptied: bool,
-    alpn: Option<Alpn>,
-}
-
-impl ModernSession {
-    pub(super) fn handshake(&mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
-        while self.session.is_handshaking() {
-            self.flush(socket)?;
-            if self.session.is_handshaking() && !self.take_records(socket).map_err(judged)? {
-                return Ok(false);
-            }
-        }
-        self.flush(socket)?;
-        self.alpn.map_or(Ok(()), |alpn| alpn.check(self.session.alpn_protocol()))?;
-        Ok(true)
-    }
-
-    /// rustls decrypts all complete records, and a partial record waits for its rest. So there is more
-    /// to read only if it did not fit into `buffer`, or if the socket was not read empty.
-    pub(super) fn receive(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        buffer: &mut [u8],
-    ) -> io::Result<Received> {
-        loop {
-            match self.session.reader().read(buffer) {
-                Ok(0) => return Ok(Received::End),
-                Ok(count) => {
-                    let more = count == buffer.len() || !self.emptied;
-                    return Ok(Received::Bytes { count, wire: count, more });
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The peer closed the socket without a closing alert: MySQL servers do.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    return Ok(Received::End);
-                }
-                Err(error) => return Err(error),
-            }
-            if !self.take_records(socket)? {
-                return Ok(Received::Nothing);
-            }
-        }
-    }
-
-    /// TLS holds at most some tens of kilobytes of records, so longer data is sent in pieces.
-    pub(super) fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-        let mut sent = 0;
-        while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
-            let taken = self.session.writer().write(rest)?;
-            self.flush(socket)?;
-            sent += taken;
-            if taken == 0 && self.session.wants_write() {
-                break;
-            }
-        }
-        Ok(sent)
-    }
-
-    pub(super) fn flush(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
-        while self.session.wants_write() {
-            match self.session.write_tls(&mut Socket::new(socket)) {
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn wants_write(&self) -> bool {
-        self.session.wants_write()
-    }
-
-    pub(super) fn end_point(&self) -> Option<Vec<u8>> {
-        let certificate = self.session.peer_certificates()?.first()?;
-        end_point(X509::from_der(certificate).ok()?.as_ref())
-    }
-
-    pub(super) fn cipher(&self) -> Option<String> {
-        let version = self.session.protocol_version()?.as_str()?.replace('_', ".");
-        let suite = self.session.negotiated_cipher_suite()?.suite();
-        let suite = suite.as_str()?.replace("TLS13_", "TLS_");
-        Some(format!("{version} {suite}"))
-    }
-
-    /// Reads from the socket and decrypts. `false` when the socket had nothing.
-    fn take_records(&mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
-        let mut below = Socket::new(socket);
-        let read = self.session.read_tls(&mut below);
-        self.emptied = below.emptied;
-        match read {
-            Ok(0) if self.session.is_handshaking() => {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return Err(error),
-        }
-        if let Err(error) = self.session.process_new_packets() {
-            // The alert tells the server why; it matters only if it can be sent.
-            drop(self.flush(socket));
-            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
-        }
-        Ok(true)
-    }
-}
-
-/// What a failed handshake means; an error of the connection stays what it is.
-fn judged(error: io::Error) -> io::Error {
-    match error.downcast::<Error>() {
-        Ok(said) => refusal(&said).into_io(),
-        Err(broke) => broke,
-    }
-}
-
-fn refusal(error: &Error) -> Refused {
-    let (text, nothing_in_common) = match error {
-        // Older versions answer with records that rustls does not know.
-        Error::PeerIncompatible(_)
-        | Error::InvalidMessage(_)
-        | Error::AlertReceived(AlertDescription::ProtocolVersion) => {
-            (format!("the server speaks neither TLS 1.2 nor 1.3 ({error})"), true)
-        }
-        Error::AlertReceived(
-            AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity,
-        ) => (format!("the server has no TLS cipher in common with this program ({error})"), true),
-        Error::General(ours) => (ours.clone(), false),
-        _ => (error.to_string(), false),
-    };
-    Refused { text, nothing_in_common }
 }
 
 fn client_config(plan: &TlsPlan) -> Result<Option<ClientConfig>, Failure> {
