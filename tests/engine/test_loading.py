@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -277,6 +278,53 @@ def test_progress_grows_to_the_whole(shared: Sandbox, target: Document) -> None:
     order = ["tables", "rows", "indexes", "verify"]
     phases = [order.index(each.phase) for each in loaded.progress]
     assert phases == sorted(phases)
+
+
+def order_of_work(sandbox: Sandbox, plan: Document) -> list[str]:
+    """What a load does with its tables, in the order in which the server is asked for it."""
+    execute(sandbox, "TRUNCATE mysql.general_log")
+    with variables(sandbox, log_output="TABLE", general_log=1):
+        load(plan).finished()
+    kinds = {"LOAD DATA": "rows", "CREATE INDEX": "index", "SELECT COUNT": "count"}
+    said = rows(
+        sandbox,
+        "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log"
+        " WHERE command_type = 'Query' AND argument LIKE '%sbtest%'",
+    )
+    found = (
+        (kind, re.search(r"sbtest(\d)", text))
+        for (text,) in said
+        for start, kind in kinds.items()
+        if text.startswith(start) and "information_schema" not in text
+    )
+    return [f"{kind} {table[1]}" for kind, table in found if table]
+
+
+@on_mariadb
+def test_a_table_has_its_index_when_its_own_rows_are_there_and_is_not_counted(
+    shared: Sandbox, target: Document, schema: str
+) -> None:
+    plan = a_load(target, layout=a_layout(3, 2 * RANGE), parallel=1, method="infile")
+    whole = [f"{what} {table}" for table in (1, 2, 3) for what in ("rows", "rows", "index")]
+    assert order_of_work(shared, plan) == whole
+    # What was there before is counted: before it is continued, and after.
+    execute(shared, f"DELETE FROM sbtest2 WHERE id > {RANGE}", database=schema)
+    again = order_of_work(shared, plan)
+    assert [each for each in again if each.startswith("rows")] == ["rows 2"]
+    assert again[-3:] == ["count 1", "count 2", "count 3"]
+    assert [count(shared, schema, f"sbtest{table}") for table in (1, 2, 3)] == [2 * RANGE] * 3
+
+
+@on_mariadb
+def test_several_connections_load_as_many_tables_at_a_time(
+    shared: Sandbox, target: Document
+) -> None:
+    plan = a_load(target, layout=a_layout(4, 2 * RANGE), parallel=2, method="infile")
+    done = order_of_work(shared, plan)
+    pieces = [f"{what} {table}" for table in (1, 2, 3, 4) for what in ("rows", "rows", "index")]
+    assert sorted(done) == sorted(pieces)
+    # Even a connection that does all the work begins with these.
+    assert {each[-1] for each in done[:4]} == {"1", "2"}
 
 
 def test_the_server_cannot_ask_a_driving_connection_for_a_file(

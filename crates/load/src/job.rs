@@ -10,8 +10,9 @@ use crate::stall::Board;
 use loadstone_drive::client::{Client, Halt, Pulse, StopFlag, pause};
 use loadstone_drive::{Clock, Failure, FailureKind};
 use loadstone_measure::Nanos;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long to wait for a server that was lost during a load.
@@ -19,6 +20,22 @@ const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
 
 /// The pause between two attempts to reach it.
 const LOST_SERVER_PAUSE: Duration = Duration::from_secs(1);
+
+/// A set of tables that the load's threads share, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Tables(Mutex<BTreeSet<u32>>);
+
+impl Tables {
+    pub(super) fn add(&self, table: u32) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(table);
+    }
+
+    /// Those of these tables that are not in the set.
+    pub(super) fn others(&self, tables: &[u32]) -> Vec<u32> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.iter().filter(|table| !known.contains(table)).copied().collect()
+    }
+}
 
 /// What the load's threads share.
 pub(super) struct Job {
@@ -39,6 +56,10 @@ pub(super) struct Job {
     pub(super) rows_there: AtomicU64,
     pub(super) rows_loaded: AtomicU64,
     pub(super) tables_done: AtomicU64,
+    /// The tables that need no count: they are new, and the server has confirmed each range of theirs at once.
+    pub(super) confirmed: Tables,
+    /// The tables that have their indexes already.
+    pub(super) indexed: Tables,
     pub(super) phase: Mutex<LoadPhase>,
     pub(super) over: AtomicBool,
 }
@@ -88,6 +109,8 @@ impl Job {
             rows_there: AtomicU64::new(0),
             rows_loaded: AtomicU64::new(0),
             tables_done: AtomicU64::new(0),
+            confirmed: Tables::default(),
+            indexed: Tables::default(),
             phase: Mutex::new(LoadPhase::Tables),
             over: AtomicBool::new(false),
         })
@@ -146,8 +169,9 @@ impl Job {
         self.rows_loaded.fetch_add(range.rows, Ordering::Relaxed);
     }
 
-    pub(super) fn begin(&self, phase: LoadPhase) {
-        self.tables_done.store(0, Ordering::Relaxed);
+    /// Begins a phase that so many tables do not need any more.
+    pub(super) fn begin(&self, phase: LoadPhase, done: u64) {
+        self.tables_done.store(done, Ordering::Relaxed);
         if let Ok(mut current) = self.phase.lock() {
             *current = phase;
         }

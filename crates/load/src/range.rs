@@ -88,6 +88,13 @@ pub(super) fn interleave(by_table: Vec<Vec<Range>>) -> Vec<Range> {
     (0..longest).flat_map(row).copied().collect()
 }
 
+/// The order of work of so many connections: as many tables at a time as there are connections, so that a table's rows
+/// end, and its indexes are created, while other tables are loaded.
+pub(super) fn in_groups(by_table: Vec<Vec<Range>>, connections: usize) -> Vec<Range> {
+    let groups = by_table.chunks(connections.max(1));
+    groups.flat_map(|group| interleave(group.to_vec())).collect()
+}
+
 /// The ranges of one part, in the order of `all`: each range goes to the part that has the fewest
 /// rows so far, so that no part exceeds another by more than one range.
 pub(super) fn share(all: Vec<Range>, part: Part) -> Vec<Range> {
@@ -142,6 +149,21 @@ mod tests {
         let all = vec![ranges(&layout(50_000), 1), ranges(&layout(25_000), 2)];
         let tables: Vec<u32> = interleave(all).iter().map(|range| range.table).collect();
         assert_eq!(tables, [1, 2, 1]);
+    }
+
+    #[test]
+    fn as_many_tables_are_loaded_at_a_time_as_there_are_connections() {
+        let all: Vec<_> = (1..=2).flat_map(|_| [1, 2]).collect();
+        let layout = layout(50_000);
+        let by_table =
+            |tables: &[u32]| tables.iter().map(|table| ranges(&layout, *table)).collect();
+        let order = |connections| -> Vec<u32> {
+            in_groups(by_table(&all), connections).iter().map(|range| range.table).collect()
+        };
+        assert_eq!(order(2), [1, 2, 1, 2, 1, 2, 1, 2]);
+        assert_eq!(order(1), [1, 1, 2, 2, 1, 1, 2, 2]);
+        assert_eq!(order(0), order(1));
+        assert_eq!(order(9), [1, 2, 1, 2, 1, 2, 1, 2]);
     }
 
     #[test]

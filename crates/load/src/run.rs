@@ -4,7 +4,7 @@ use crate::job::Job;
 use crate::lease::Lease;
 use crate::method::Method;
 use crate::plan::{LoadPlan, Stage};
-use crate::range::{Range, interleave};
+use crate::range::{Range, in_groups};
 use crate::record::{LoadEnd, LoadPhase, Record};
 use crate::stall::{self, Board};
 use crate::{rows, tables, workers};
@@ -123,30 +123,32 @@ impl Job {
     }
 
     fn fill(&self, missing: &[Range]) -> Result<(), Halt> {
-        self.begin(LoadPhase::Rows);
+        self.begin(LoadPhase::Rows, 0);
         rows::load(self, missing)
     }
 
     fn finish(&self, tables: &[u32]) -> Result<(), Halt> {
         let layout = &self.plan.layout;
-        self.begin(LoadPhase::Indexes);
-        self.with_tables(tables, |client, table| tables::index(client, &self.rows, table))?;
+        let plain = self.indexed.others(tables);
+        self.begin(LoadPhase::Indexes, (tables.len() - plain.len()) as u64);
+        self.with_tables(&plain, |client, table| tables::index(client, &self.rows, table))?;
         if tables.iter().any(|table| !layout.late_keys(*table).is_empty()) {
-            self.begin(LoadPhase::Keys);
+            self.begin(LoadPhase::Keys, 0);
             self.with_tables(tables, |client, table| tables::add_keys(client, &self.rows, table))?;
-            self.begin(LoadPhase::Keys);
+            self.begin(LoadPhase::Keys, 0);
             self.with_tables(tables, |client, table| {
                 tables::check_keys(client, &self.rows, table)
             })?;
         }
-        self.begin(LoadPhase::Verify);
-        self.with_tables(tables, |client, table| {
+        let uncounted = self.confirmed.others(tables);
+        self.begin(LoadPhase::Verify, (tables.len() - uncounted.len()) as u64);
+        self.with_tables(&uncounted, |client, table| {
             tables::verify(client, layout, table, self.rows_of(table))
         })
     }
 
     fn look(&self, tables: &[u32]) -> Result<(), Halt> {
-        self.begin(LoadPhase::Verify);
+        self.begin(LoadPhase::Verify, 0);
         self.with_tables(tables, |client, table| {
             let found = tables::look(client, &self.plan.layout, self.own(table))?;
             if let Ok(mut missing) = self.missing.lock() {
@@ -175,8 +177,14 @@ impl Job {
             Ok(())
         })?;
         let mut missing = missing.into_inner().unwrap_or_default();
+        missing.retain(|ranges| !ranges.is_empty());
         missing.sort_by_key(|ranges| ranges.first().map(|range| range.table));
-        Ok(interleave(missing))
+        // Parts of a load work on the same tables: theirs are spread over all of them.
+        let at_a_time = match self.plan.stage {
+            None => self.plan.parallel as usize,
+            Some(_) => missing.len(),
+        };
+        Ok(in_groups(missing, at_a_time))
     }
 
     fn with_tables(
