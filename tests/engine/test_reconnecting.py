@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,38 @@ def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: i
     # Users between two connections still count as users.
     assert {sample.users for sample in outcome.samples if sample.phase == "window"} == {users}
     assert outcome.outages == []
+
+
+def closed_first(port: int) -> tuple[int, int]:
+    """How many connections to this port are in TIME-WAIT: at the server's end, at a client's."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    ends = [line.split()[1:4] for line in lines]
+    waiting = [(near, far) for near, far, state in ends if state == "06"]
+    of_port = f":{port:04X}"
+    return (
+        sum(near.endswith(of_port) for near, _ in waiting),
+        sum(far.endswith(of_port) for _, far in waiting),
+    )
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("tls", ["disabled", "required"])
+def test_the_server_closes_first_so_that_no_port_of_ours_is_used_up(
+    shared: Sandbox, tls: str
+) -> None:
+    users = 4
+    theirs, ours = closed_first(shared.port)
+    plan = renewing(tcp(shared, tls), 1, users=users, stop=events(200))
+    plan["session"]["init_sql"] = []
+    plan["workload"] = workload("oltp_point_select")
+    connects = drive(plan).finished().total().connects
+    assert connects > 100
+    # The last connections are closed with the step, without waiting for the server.
+    after_theirs, after_ours = closed_first(shared.port)
+    assert after_ours - ours <= users
+    if tls == "disabled":
+        # An end of TLS that nobody reads makes it a reset, which keeps no port at all.
+        assert after_theirs - theirs >= connects
 
 
 def test_the_event_waits_for_its_connection_and_its_service_does_not_count_it() -> None:

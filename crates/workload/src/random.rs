@@ -35,6 +35,8 @@ pub enum Purpose {
     Lots = 11,
     /// Which events are logged.
     Samples = 12,
+    /// How long a user waits before it tries to connect again.
+    Backoff = 13,
 }
 
 /// One stream of random numbers.

@@ -33,6 +33,7 @@ use loadstone_protocol::{Expect, Reply};
 use loadstone_workload::StatementRef;
 use numbers::Numbered;
 use rustix::fd::BorrowedFd;
+use socket2::SockRef;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
@@ -168,6 +169,19 @@ impl Connection {
     /// Says goodbye, so that the server does not count an aborted client. Best effort: the
     /// connection is closed right after it.
     pub(crate) fn quit(mut self) {
+        self.say_goodbye();
+    }
+
+    /// Says goodbye. `Some`: the server, if it has heard that, closes the connection, which is over TCP, and this side
+    /// should wait for that. `None`: it is closed.
+    pub(crate) fn leave(mut self) -> Option<Self> {
+        self.say_goodbye();
+        let address = SockRef::from(&self.fd()).local_addr();
+        let is_tcp = address.is_ok_and(|address| !address.is_unix());
+        (is_tcp && !self.has_ended && !self.has_unsent()).then_some(self)
+    }
+
+    fn say_goodbye(&mut self) {
         let mut out = Vec::new();
         self.conversation.write_quit(&mut out);
         drop(self.stream.send_command(&out));

@@ -1,6 +1,7 @@
 //! The part `connect` of a plan: how connections are opened, and how often that is tried.
 
 use crate::error::PlanError;
+use loadstone_workload::random::{Purpose, Random};
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -39,6 +40,13 @@ impl ConnectPlan {
         Duration::from_secs_f64(doubled.min(self.longest_backoff_s)).max(Self::SHORTEST_BACKOFF)
     }
 
+    /// How long this user waits before attempt number `attempt`: between a half and all of [`Self::backoff`]. Users that
+    /// have lost their connections together would otherwise try again together.
+    pub(crate) fn own_backoff(&self, attempt: u32, user: u32) -> Duration {
+        let share = Random::new(0, Purpose::Backoff, &[user.into(), attempt.into()]).unit();
+        self.backoff(attempt).mul_f64(0.5 + share / 2.0).max(Self::SHORTEST_BACKOFF)
+    }
+
     /// # Errors
     /// One line that names the key.
     pub fn check(&self) -> Result<(), PlanError> {
@@ -61,6 +69,24 @@ impl ConnectPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_that_failed_together_do_not_try_again_together() {
+        let text = r#"{"at_once": 1, "timeout_s": 1.0, "retries": 0, "backoff_s": 0.1}"#;
+        let plan: ConnectPlan = serde_json::from_str(text).unwrap();
+        for (attempt, longest) in [(0, 100), (1, 200), (9, 1000)] {
+            let waits = (0..1000).map(|user| plan.own_backoff(attempt, user).as_millis());
+            let mut tenths = [0; 10];
+            for wait in waits {
+                assert!((longest / 2..=longest).contains(&wait), "{wait}");
+                tenths[((wait * 20 / longest) as usize - 10).min(9)] += 1;
+            }
+            // 100 of 1,000 in each tenth of the span; six standard deviations are 57.
+            assert!(tenths.iter().all(|count| (43..=157).contains(count)), "{tenths:?}");
+        }
+        let hasty = ConnectPlan { backoff_s: 0.0, ..plan };
+        assert_eq!(hasty.own_backoff(3, 7), ConnectPlan::SHORTEST_BACKOFF);
+    }
 
     #[test]
     fn waits_double_up_to_the_longest_and_are_never_nothing() {

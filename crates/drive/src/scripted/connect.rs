@@ -122,7 +122,7 @@ impl Scripted {
             return self.answer(shard, Resume::failure(code, failure.message));
         }
         self.pending = Pending::Turn(wanted);
-        let pause = shard.settings.connect.backoff(self.attempt);
+        let pause = shard.settings.connect.own_backoff(self.attempt, self.index);
         self.attempt = self.attempt.saturating_add(1);
         let at = shard.now() + Nanos::from_seconds(pause.as_secs_f64());
         shard.timers.set(at, self.index, Alarm::Retry);

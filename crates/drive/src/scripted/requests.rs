@@ -129,11 +129,12 @@ impl Scripted {
                 None
             }
             Action::Disconnect(number) => {
-                self.disconnect(number);
+                self.disconnect(shard, number);
                 Some(Resume::Done)
             }
             Action::Reconnect(number) => {
-                let endpoint = self.disconnect(number).unwrap_or_else(|| self.next_endpoint());
+                let endpoint =
+                    self.disconnect(shard, number).unwrap_or_else(|| self.next_endpoint());
                 self.connect(shard, Wanted { number, endpoint, loss: None });
                 None
             }
@@ -201,10 +202,10 @@ impl Scripted {
     }
 
     /// Where the connection went, if there was one.
-    fn disconnect(&mut self, number: u32) -> Option<Arc<Endpoint>> {
+    fn disconnect(&mut self, shard: &mut ShardContext, number: u32) -> Option<Arc<Endpoint>> {
         let place = self.connections.place_of(number)?;
         let open = self.connections.take(place)?;
-        open.connection.quit();
+        shard.farewells.add(&shard.poller, open.connection);
         Some(open.endpoint)
     }
 

@@ -2,6 +2,7 @@
 
 use super::connect_queue::ConnectQueue;
 use super::control::Control;
+use super::farewells::Farewells;
 use super::messages::{Message, ShardSender};
 use super::open_loop::{Admitted, OpenLoop};
 use super::sched_policy::SchedPolicy;
@@ -111,6 +112,7 @@ pub(crate) struct ShardContext {
     pub(crate) meter: Meter,
     pub(crate) timers: Timers,
     pub(crate) connect_queue: ConnectQueue,
+    pub(crate) farewells: Farewells,
     /// The open loop, if events are due by a schedule of their own.
     pub(crate) open: Option<OpenLoop>,
     /// The programs that users run, since the first one did.
@@ -152,6 +154,7 @@ pub(crate) struct ShardContext {
 pub(crate) struct Parts {
     pub(crate) meter: Meter,
     pub(crate) connect_queue: ConnectQueue,
+    pub(crate) farewells: Farewells,
     pub(crate) open: Option<OpenLoop>,
     pub(crate) events_of_open_loop: Option<u64>,
     pub(crate) sched_policy: SchedPolicy,
@@ -169,6 +172,7 @@ impl ShardContext {
             meter: parts.meter,
             timers: Timers::default(),
             connect_queue: parts.connect_queue,
+            farewells: parts.farewells,
             open: parts.open,
             programs: None,
             stage: Stage::Connecting,

@@ -12,8 +12,8 @@ use crate::plan::{Plan, RUN, Stride};
 use crate::record::{End, EndReason, Printed, Record};
 use crate::scripted::{Scripted, Watchdog};
 use crate::shard::{
-    ConnectQueue, Control, Message, OpenLoop, Parts, SchedPolicy, Settings, ShardContext,
-    ShardMessage, ShardSender,
+    ConnectQueue, Control, Farewells, Message, OpenLoop, Parts, SchedPolicy, Settings,
+    ShardContext, ShardMessage, ShardSender,
 };
 use crate::user::{Assignment, User};
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -27,7 +27,7 @@ use std::thread::JoinHandle;
 
 /// Runs a step to its last record, whatever happens.
 pub(super) fn run_step(
-    plan: &Plan,
+    plan: &Arc<Plan>,
     control: Arc<Control>,
     records: Sender<Record>,
     orders: Receiver<Order>,
@@ -44,7 +44,7 @@ pub(super) fn run_step(
 }
 
 fn try_run_step(
-    plan: &Plan,
+    plan: &Arc<Plan>,
     control: Arc<Control>,
     records: Sender<Record>,
     orders: Receiver<Order>,
@@ -102,7 +102,7 @@ fn settings(
 }
 
 fn start_shards(
-    plan: &Plan,
+    plan: &Arc<Plan>,
     settings: &Arc<Settings>,
     assignment: Option<&Assignment>,
     endpoints: &Arc<[Arc<Endpoint>]>,
@@ -110,18 +110,19 @@ fn start_shards(
 ) -> Result<Vec<JoinHandle<()>>, Failure> {
     let start = |shard: usize| {
         let sender = ShardSender { shard, messages: messages.clone() };
-        let places = places(plan, shard, endpoints);
-        let natives = assignment.map(|assignment| {
-            let mut users = make_users(plan, &places, assignment, Some(&sender));
-            users.extend(make_idle(plan, shard, users.len(), endpoints));
-            users
-        });
         let context = make_context(plan, settings.clone(), assignment, sender.clone())?;
-        let endpoints = endpoints.clone();
-        let first = u64::from(plan.part.number);
+        let (plan, endpoints) = (plan.clone(), endpoints.clone());
+        let assignment = assignment.cloned();
+        // Each shard makes its own users: all shards at once, in the memory next to their cores.
         spawn_shard(sender, move |sender| {
-            let users = match natives {
-                Some(users) => users.into_iter().map(AnyUser::Native).collect(),
+            let places = places(&plan, shard, &endpoints);
+            let first = u64::from(plan.part.number);
+            let users = match assignment {
+                Some(assignment) => {
+                    let mut users = make_users(&plan, &places, &assignment, Some(sender));
+                    users.extend(make_idle(&plan, shard, users.len(), &endpoints));
+                    users.into_iter().map(AnyUser::Native).collect()
+                }
                 None => scripted_users(&context.settings, first, places, &endpoints, sender)?,
             };
             Ok(EventLoop::new(shard, users, context))
@@ -266,6 +267,8 @@ fn make_context(
     let parts = Parts {
         meter: make_meter(plan, shard),
         connect_queue: ConnectQueue::new(settings.control.clone(), shard),
+        // Over all shards as many as may connect at once: no more are in the hands of the server.
+        farewells: Farewells::new((plan.own_at_once() / plan.shards).max(1) as usize),
         open,
         events_of_open_loop: plan.own_events_of(shard),
         sched_policy,

@@ -115,6 +115,9 @@ impl EventLoop {
                 self.start_due();
             }
             for event in turns {
+                if self.shard.farewells.takes(*event) {
+                    continue;
+                }
                 match self.users.get_mut(event.token as u32 as usize) {
                     Some(user) => user.on_ready(&mut self.shard, buffer, *event),
                     None => self.shard.settings.control.clear_wake(self.index),

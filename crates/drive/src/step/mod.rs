@@ -65,7 +65,7 @@ impl Drive {
         let limits = Limits::of(&plan);
         let (sender, records) = unbounded();
         let (orders, receiver) = unbounded();
-        let shared = control.clone();
+        let (plan, shared) = (Arc::new(plan), control.clone());
         std::thread::Builder::new()
             .name("coordinator".to_owned())
             .spawn(move || assembly::run_step(&plan, shared, sender, receiver))?;

@@ -166,14 +166,14 @@ impl User {
     }
 
     /// One more event is over. The plan may limit the number of events per connection.
-    pub(crate) fn renew_when_served(&mut self, shard: &ShardContext) {
+    pub(crate) fn renew_when_served(&mut self, shard: &mut ShardContext) {
         let Some(most) = shard.settings.reconnect_after else { return };
         self.served += 1;
         if self.served < most.get() {
             return;
         }
         if let Link::Open(connection) = std::mem::replace(&mut self.link, Link::Down) {
-            connection.quit();
+            shard.farewells.add(&shard.poller, connection);
             self.renews = true;
             self.attempt = 0;
         }
@@ -228,7 +228,7 @@ impl User {
     }
 
     fn retry_later(&mut self, shard: &mut ShardContext, now: Nanos) {
-        let pause = shard.settings.connect.backoff(self.attempt);
+        let pause = shard.settings.connect.own_backoff(self.attempt, self.index);
         self.attempt = self.attempt.saturating_add(1);
         let at = now + Nanos::from_seconds(pause.as_secs_f64());
         shard.timers.set(at, self.index, Alarm::Retry);
