@@ -157,6 +157,7 @@ def test_an_outage_is_seen_and_loses_no_acknowledged_entry(
         ("run", "oltp_read_only", "--mysqld-exporter", "http://127.0.0.1:1"),
         ("run", "oltp_read_only", "--compression", "zlib"),
         ("prepare", "--storage-engine", "rocksdb"),
+        ("prepare", "--no-binlog"),
         ("prepare", "--method", "infile"),
         ("check", "--defaults-file", "my.cnf"),
         ("tpcc", "check", "--server-public-key", "key.pem"),

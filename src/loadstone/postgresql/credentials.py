@@ -76,7 +76,7 @@ _VARIABLES = {
 
 _OF_LOGINS = ("compression", "server_public_key", "defaults_file")
 FOREIGN_OPTIONS = frozenset(
-    ("--mysqld-exporter", "--storage-engine", "--method infile")
+    ("--mysqld-exporter", "--storage-engine", "--no-binlog", "--method infile")
     + tuple(f"--{name.replace('_', '-')}" for name in _OF_LOGINS)
 )
 """Options of commands that only MySQL's servers have."""

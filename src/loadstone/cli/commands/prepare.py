@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _TABLES = 10
 _TABLE_SIZE = 10_000
+_NO_BINLOG = "SET SESSION sql_log_bin = 0"
 _NO_TARGET = say("name the server with --target mysql://user@host:3306/schema")
 
 _table = options_in(Section.TABLES)
@@ -104,6 +105,15 @@ _yes_option = option(
     default=True,
     help=say("Let the server assign ids with AUTO_INCREMENT. [default: auto-increment]"),
 )
+@option(
+    "--no-binlog",
+    is_flag=True,
+    help=say(
+        "Do not write the tables and their rows to the binary log, which needs the right to set"
+        " sql_log_bin. Replicas then do not have these tables: replication stops at the first"
+        " write of a later load."
+    ),
+)
 @_yes_option
 def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> None:
     """Create and load tables."""
@@ -122,6 +132,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
+    from loadstone.model.plan import Session
     from loadstone.runner.backend import load_backend
     from loadstone.runner.tables import Filling, fill
     from loadstone.sandbox import sandbox_at
@@ -132,6 +143,8 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
         asked["storage_engine"] or Layout.model_fields["storage_engine"].default
     )
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
+    if asked.pop("no_binlog"):
+        of_plan["session"] = Session(init_sql=(_NO_BINLOG,))
     cluster, parallel = asked.pop("cluster"), asked.pop("parallel")
     tables, size = asked.pop("tables") or _TABLES, asked.pop("table_size") or _TABLE_SIZE
     warehouses = asked.pop("warehouses") or int(kind == "tpcc")
@@ -160,7 +173,8 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 def _of_families(asked: Mapping[str, Any]) -> tuple[str, ...]:
     """The given options that mean something for servers of some families only."""
     engine = () if asked["storage_engine"] is None else ("--storage-engine",)
-    return (*engine, f"--method {asked['method']}")
+    binlog = ("--no-binlog",) if asked["no_binlog"] else ()
+    return (*engine, *binlog, f"--method {asked['method']}")
 
 
 def _ready(target: Target, layout: Layout, end: LoadEnd) -> Message:

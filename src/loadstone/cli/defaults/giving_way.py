@@ -70,7 +70,7 @@ _NEEDS = (
 )
 
 _OF_MYSQL = (
-    *("compression", "defaults_file", "method", "mysqld_exporter"),
+    *("compression", "defaults_file", "method", "mysqld_exporter", "no_binlog"),
     *("server_public_key", "storage_engine"),
 )
 """Options that PostgreSQL's servers do not have."""
