@@ -32,11 +32,12 @@ impl Command {
     }
 }
 
-/// How many users share a state. Rust holds two values of each, and mlua can hold 8,000 of a LuaJIT
-/// state's values, some of which are needed for temporary ones.
-const MOST_USERS: u32 = 2000;
+/// How many users share a state. LuaJIT's collector works in small steps, except that it ends each round by walking
+/// the stacks of all coroutines at once: all users of the thread wait for that, so a state has few of them. What a
+/// state itself takes (its library, and machine code for the script) is shared by enough of them.
+const MOST_USERS: u32 = 64;
 
-/// Creates the users of one thread. Thousands of them share a Lua state, and with it the script's
+/// Creates the users of one thread. Dozens of them share a Lua state, and with it the script's
 /// code, unless the script does something that needs a state of its own.
 pub struct Vm {
     plan: Arc<ScriptPlan>,

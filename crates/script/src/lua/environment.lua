@@ -23,6 +23,35 @@ local function copy(from)
   return to
 end
 
+-- Libraries ----------------------------------------------------------------------------------------
+
+-- What is in a shared library, by the metatable of its views.
+local contents = {}
+
+--- Makes the views of a library, one for each user: a table in which a script finds what is in the library, and
+--- sets what is its own. A copy for each user would take a kilobyte for each library.
+local function shared(library)
+  local meta = { __index = library }
+  contents[meta] = library
+  return function()
+    return setmetatable({}, meta)
+  end
+end
+
+--- pairs(), for which a view becomes a copy.
+local function all_pairs(value)
+  local library = contents[getmetatable(value)]
+  if library then
+    setmetatable(value, nil)
+    for name, member in pairs(library) do
+      if value[name] == nil then
+        value[name] = member
+      end
+    end
+  end
+  return pairs(value)
+end
+
 -- Coroutines of a script ---------------------------------------------------------------------------
 
 --- A statement inside a script's own coroutine: the wait is passed on to the event loop, and the
@@ -333,7 +362,7 @@ local function write_as_print(io)
       return "file (stdout)"
     end,
   })
-  io.write = function(...)
+  function io.write(...)
     local chosen = pristine.io.output()
     if chosen ~= out then
       return chosen:write(...)
@@ -342,38 +371,15 @@ local function write_as_print(io)
   end
 end
 
-local function library(user)
-  return {
-    tid = user.tid,
-    version = state.host.version,
-    version_string = "sysbench " .. state.host.version,
-    error = { NONE = 0, RESTART_EVENT = 1 },
-    hooks = {},
-    sql = copy(sql.face),
-    rand = random.face(),
-    histogram = copy(histogram),
-    cmdline = cmdline.face(),
-    db = legacy.face(),
-    report_default = report.default,
-    report_csv = report.csv,
-    report_json = report.json,
-  }
+local function input_and_output()
+  local own = copy(pristine.io)
+  write_as_print(own)
+  return own
 end
 
---- The globals of one user.
-local function environment(user, script)
-  local env = copy(pristine)
-  env._G = env
-  for _, name in ipairs(LIBRARIES) do
-    env[name] = copy(pristine[name])
-  end
-  env.coroutine = coroutines()
-  env.ffi = foreign()
-  env.package = modules(env, script)
-  env.require = require_in(env)
-  env.module = module_in(env)
-  env.print = print_line
-  env.os.execute = function(command)
+local function operating_system()
+  local own = copy(pristine.os)
+  function own.execute(command)
     local seconds = command and command:match("^%s*sleep%s+(%d*%.?%d+)s?%s*$")
     if not seconds then
       return pristine.os.execute(command)
@@ -381,11 +387,56 @@ local function environment(user, script)
     state.sleep(tonumber(seconds))
     return 0
   end
-  write_as_print(env.io)
-  env.os.exit = function(code)
+  function own.exit(code)
     local number = type(code) == "number" and code or code == false and 1 or 0
     error("the script called os.exit(" .. number .. ")", 2)
   end
+  return own
+end
+
+local changed = { io = input_and_output(), os = operating_system() }
+local views = { coroutine = shared(coroutines()), ffi = shared(foreign()) }
+for _, name in ipairs(LIBRARIES) do
+  views[name] = shared(changed[name] or pristine[name])
+end
+
+local of_sysbench = {
+  error = shared({ NONE = 0, RESTART_EVENT = 1 }),
+  sql = shared(sql.face),
+  rand = shared(random.face()),
+  histogram = shared(histogram),
+  cmdline = shared(cmdline.face()),
+  db = shared(legacy.face()),
+}
+
+local function library(user)
+  local own = {
+    tid = user.tid,
+    version = state.host.version,
+    version_string = "sysbench " .. state.host.version,
+    hooks = {},
+    report_default = report.default,
+    report_csv = report.csv,
+    report_json = report.json,
+  }
+  for name, view in pairs(of_sysbench) do
+    own[name] = view()
+  end
+  return own
+end
+
+--- The globals of one user.
+local function environment(user, script)
+  local env = copy(pristine)
+  env._G = env
+  for name, view in pairs(views) do
+    env[name] = view()
+  end
+  env.pairs = all_pairs
+  env.package = modules(env, script)
+  env.require = require_in(env)
+  env.module = module_in(env)
+  env.print = print_line
   for name, value in pairs(legacy.globals) do
     env[name] = value
   end

@@ -94,20 +94,61 @@ fn a_script_may_declare_types_and_give_them_methods_for_each_user() {
     assert_eq!(*script.printed.borrow(), "0\n1\n2\n");
 }
 
+/// A full state's memory, without garbage, for each of its users.
+fn memory_a_user(source: &str) -> usize {
+    let script = Script::new(&format!("{source} function thread_done() collectgarbage() end"));
+    let mut vm = script.vm();
+    let mut users: Vec<_> = (0..64).map(|number| vm.user(number).expect("a user")).collect();
+    for user in &mut users {
+        serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
+        serve(user, &Wish::ThreadRun, &mut events(2)).expect("events");
+    }
+    serve(&mut users[0], &Wish::ThreadDone, &mut events(0)).expect("done");
+    vm.used_bytes() / users.len()
+}
+
 #[test]
 fn a_scripted_user_takes_little_memory() {
+    let each = memory_a_user(
+        "function thread_init() con = sysbench.sql.driver():connect() end
+         function event() con:query(string.format('SELECT %d', sysbench.rand.default(1, 9))) end",
+    );
+    assert!(each <= 16 * 1024, "{each} bytes");
+}
+
+#[test]
+fn few_users_share_a_state_as_all_wait_while_it_collects_garbage() {
+    // A function of the library is another one in each state.
+    let script = Script::new("print(tostring(sysbench.rand.default)) function event() end");
+    let mut vm = script.vm();
+    let users: Vec<_> = (0..130).map(|number| vm.user(number).expect("a user")).collect();
+    let printed = script.printed.borrow();
+    let states: Vec<&str> = printed.lines().collect();
+    let sizes: Vec<usize> = states.chunk_by(|one, next| one == next).map(<[_]>::len).collect();
+    assert_eq!((sizes, users.len()), (vec![64, 64, 2], 130));
+}
+
+#[test]
+fn libraries_are_shared_and_can_still_be_listed_and_changed() {
     let script = Script::new(
-        "local t = {} for i = 1, 100 do t[i] = function() return i end end
-         function thread_init() con = sysbench.sql.driver():connect() end
-         function event() con:query('q') end",
+        "function thread_init()
+           local names = {}
+           for name in pairs(string) do names[name] = true end
+           print(names.format, names.rep, names.mine, rawget(math, 'floor'))
+           string.mine, math.floor = sysbench.tid, 'mine'
+           for name, value in pairs(string) do if name == 'mine' then print(name, value) end end
+           print(math.floor, math.ceil(1.5), ('x'):rep(2), ffi.C ~= nil, sysbench.rand.default ~= nil)
+         end
+         function event() end
+         ffi = require('ffi')",
     );
     let mut vm = script.vm();
-    let first = vm.user(0).expect("a user");
-    let before = vm.used_bytes();
-    let users: Vec<_> = (1..=100).map(|number| vm.user(number).expect("a user")).collect();
-    let each = (vm.used_bytes() - before) / users.len();
-    assert!(each < 48 * 1024, "{each} bytes");
-    drop(first);
+    let mut users = [vm.user(0).expect("the first"), vm.user(1).expect("the second")];
+    for user in &mut users {
+        serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
+    }
+    let of = |tid| format!("true\ttrue\tnil\tnil\nmine\t{tid}\nmine\t2\txx\ttrue\ttrue\n");
+    assert_eq!(*script.printed.borrow(), of(0) + &of(1));
 }
 
 #[test]
