@@ -61,9 +61,8 @@ while not isinstance(record := step.next(10.0), End):
 error = record.error and record.error.message
 print(json.dumps({"free": free, "connects": connects, "error": error}))
 """
-# glibc by itself has 8 to 16 MB free among the sessions of the tests below; with large blocks
-# apart, but no block moved when it shrinks, 8 MB where answers are long. With both it is 0.1 to
-# 2.3 MB.
+# glibc by itself has 8 to 16 MB free among the sessions of the tests below. With large blocks apart
+# it had 8 MB where answers are long, as long as each TLS session had a buffer that shrinks.
 _MOST_FREE = 4 << 20
 _USERS = 500
 _SECONDS = 4

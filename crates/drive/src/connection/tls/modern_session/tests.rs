@@ -162,7 +162,7 @@ fn a_record_in_pieces_waits_for_its_rest_and_leaves_no_buffer_behind() {
         let said = bytes(RECORD + 5_000);
         let records = talk.records(&said);
         talk.receive().expect("session tickets");
-        let mut heard = Vec::new();
+        let mut heard: Vec<u8> = Vec::new();
         for piece in records.chunks(3_000) {
             talk.far.write_all(piece).expect("room");
             match talk.receive().expect("records") {
