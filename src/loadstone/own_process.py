@@ -14,8 +14,8 @@ _LARGE: Final = 128 * 1024
 """Bytes. glibc starts with this limit."""
 
 _KEPT: Final = 1024 * 1024
-"""Bytes that a thread's arena keeps free at its end. Records of TLS come and go there, and each page
-given back costs a page fault later."""
+"""Bytes that a thread's arena keeps free at its end. Records of TLS come and go there, and each
+page given back costs a page fault later."""
 
 _LIMITS: Final = {-3: _LARGE, -1: _KEPT}
 """By M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc's malloc.h."""
