@@ -129,12 +129,12 @@ def _shown_beside(
     live: bool,
     metrics: Address | None,
     places: Places,
-    told: tuple[str | None, Path | None],
+    informed: tuple[str | None, Path | None],
     runs: Path,
 ) -> Iterator[Audience]:
     """Serve what was requested; pages that already serve the folder show the run as well.
 
-    `told`: the Grafana that gets annotations, and the file that gets the run's folder.
+    `informed`: the Grafana that gets annotations, and the file that gets the run's folder.
 
     Raises:
         AddressError: no server can listen on an address.
@@ -146,7 +146,7 @@ def _shown_beside(
 
     with ExitStack() as stack:
         tell: list[Callable[[Path], None]] = []
-        annotate, folder_to = told
+        annotate, folder_to = informed
         if folder_to is not None:
             tell.append(partial(_written_to, folder_to))
         if annotate is not None:
