@@ -34,7 +34,7 @@ def look(opened: Session, asked: Benchmark) -> Tables:
     if not any(script.is_builtin for script in asked.scripts):
         return Tables(scale=asked.scale or 1)
     scale = _branches(opened)
-    if asked.scale is not None and asked.scale != scale:
+    if asked.scale is not None:
         log.warning(f"scale option ignored, using count from {tables.BRANCHES} table ({scale})")
     found = opened.rows(_PARTITIONS)
     if not found:
