@@ -88,6 +88,19 @@ def test_direct_tls_is_said_anywhere_and_never_without_a_mode_that_requires_it(
     assert resolved(tmp_path, "postgresql:///?host=/run", PGSSLNEGOTIATION="direct").target.socket
 
 
+def test_options_of_the_session_are_said_anywhere(tmp_path: Path) -> None:
+    service = tmp_path / "services"
+    service.write_text("[shop]\nhost=db7\noptions=-c jit=off\n")
+    others = {"PGSERVICE": "shop", "PGSERVICEFILE": str(service)}
+    for url, variables, meant in (
+        ("postgresql://db1", {}, None),
+        ("postgresql://db1", {"PGOPTIONS": "-c work_mem=8MB"}, "-c work_mem=8MB"),
+        ("postgresql://", {"PGOPTIONS": "-c work_mem=8MB", **others}, "-c jit=off"),
+        ("postgresql://?options=-c%20fsync%3Doff", {"PGOPTIONS": "-c jit=on"}, "-c fsync=off"),
+    ):
+        assert resolved(tmp_path, url, **variables).target.startup_options == meant
+
+
 def test_without_a_host_the_usual_socket_is_meant_if_there_is_one(
     tmp_path: Path, listening: Path
 ) -> None:

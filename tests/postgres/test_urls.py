@@ -47,6 +47,13 @@ from loadstone.model.target_url import TargetUrlError, parse_target_url, service
             Target(family="postgresql", host="db1", database="shop", tls=Tls(direct=False)),
         ),
         (
+            "postgresql://db1/shop?options=-c%20work_mem%3D8MB",
+            Target(
+                family="postgresql", host="db1", database="shop",
+                startup_options="-c work_mem=8MB",
+            ),
+        ),
+        (
             "postgresql://db1/shop?tls=required",
             Target(family="postgresql", host="db1", database="shop", tls=Tls(mode="required")),
         ),

@@ -19,6 +19,9 @@ NAMES: Mapping[str, str] = {
 WITHOUT_OPTION = ("host", "port", "user", "dbname", "service")
 """Further parameters that a URL may have as options: they name what its other parts also can."""
 
+STARTUP_OPTIONS = "options"
+"""The parameter with settings for the session, as the server has them on its command line."""
+
 NEGOTIATION = "sslnegotiation"
 """The parameter that says how a connection gets to TLS: `postgres` asks the server for it first,
 `direct` starts with the handshake (servers from PostgreSQL 17 on)."""

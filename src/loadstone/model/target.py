@@ -77,6 +77,11 @@ class Tls(Frozen):
         return self.model_copy(update={"mode": self.implied})
 
 
+def is_none(value: object) -> bool:
+    """Whether there is nothing to write."""
+    return value is None
+
+
 def is_first(family: str) -> bool:
     """Whether it is the default family, which is not written."""
     return family == MYSQL
@@ -96,6 +101,9 @@ class Target(Frozen):
     server_public_key: Path | None = None
     family: FamilyName = Field(default=MYSQL, exclude_if=is_first)
     """The server's family, from the scheme of the URL; the default one is not written."""
+    startup_options: str | None = Field(default=None, exclude_if=is_none)
+    """What a PostgreSQL server is told at each login as on its own command line (libpq's `options`,
+    `-c work_mem=8MB`); not written where there are none."""
 
     @property
     def place(self) -> str:
@@ -142,6 +150,7 @@ class Target(Frozen):
             ("compression", ",".join(self.compression) or None),
             ("socket", self.socket),
             ("server-public-key", self.server_public_key),
+            (libpq.STARTUP_OPTIONS, self.startup_options),
         ]
         return [(name, str(value)) for name, value in pairs if value is not None]
 
@@ -177,7 +186,8 @@ class Endpoint(Frozen):
     def for_engine(self) -> dict[str, object]:
         """The engine's form (docs/engine.md) with the password: only for the plan, never stored."""
         target = self.target
-        return {
+        more = {"startup_options": target.startup_options} if target.startup_options else {}
+        return more | {
             "family": target.family,
             "host": target.host,
             "port": target.tcp_port,

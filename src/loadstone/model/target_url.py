@@ -35,7 +35,10 @@ SCHEMES = {"mysql": MYSQL, "mariadb": MYSQL, "postgresql": POSTGRESQL, "postgres
 _OF_ALL = ("tls", "tls-ca", "tls-cert", "tls-key", "tls-fingerprint", "tls-version", "socket")
 _URL_OPTIONS = {
     MYSQL: (*_OF_ALL, "compression", "server-public-key"),
-    POSTGRESQL: (*_OF_ALL, *libpq.NAMES, libpq.NEGOTIATION, *libpq.WITHOUT_OPTION),
+    POSTGRESQL: (
+        *(*_OF_ALL, *libpq.NAMES, *libpq.WITHOUT_OPTION),
+        *(libpq.NEGOTIATION, libpq.STARTUP_OPTIONS),
+    ),
 }
 
 
@@ -84,6 +87,7 @@ def _parsed(url: str, is_all: bool) -> tuple[Target, SecretStr | None]:
         "tls": _tls_of(options, is_all),
         "compression": compression(options["compression"]) if "compression" in options else None,
         "server_public_key": _path(options, "server-public-key"),
+        "startup_options": options.get(libpq.STARTUP_OPTIONS),
     }
     if family == POSTGRESQL:
         given |= _as_libpq(given, options)

@@ -63,6 +63,8 @@ class Login:
     password: str
     database: str
     trust: Trust
+    options: str | None = None
+    """What the server is told of the session as on its own command line."""
 
 
 class PasswordWithheld(pg8000.InterfaceError):  # type: ignore[misc]
@@ -94,6 +96,7 @@ class Administration(CoreConnection):  # type: ignore[misc]
                 password=login.password,
                 database=login.database,
                 application_name=APPLICATION,
+                startup_params={"options": login.options} if login.options else None,
                 ssl_context=False,
                 sock=line,
             )

@@ -29,7 +29,7 @@ from loadstone.servers.tls import MODERN, context_for
 _TEMPLATE = "template1"
 """A database that every server has, and where anybody may look by default."""
 
-_ASK_FOR_TLS = struct.pack("!ii", 8, 80877103)
+ASK_FOR_TLS = struct.pack("!ii", 8, 80877103)
 """SSLRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html"""
 
 _ALPN = "postgresql"
@@ -99,7 +99,13 @@ def _opened(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administra
         encrypted=encrypted,
         in_clear=endpoint.credentials.may_go_in_clear,
     )
-    login = Login(target.user or "", endpoint.credentials.reveal(), database, trust)
+    login = Login(
+        target.user or "",
+        endpoint.credentials.reveal(),
+        database,
+        trust,
+        target.startup_options,
+    )
     statement_s = timeouts.statement_s
     try:
         line = Line(connected, timeouts.connect_s)
@@ -126,7 +132,7 @@ def _with_tls(target: Target, connect_s: float) -> socket.socket:
     if target.tls.direct and target.socket is None:
         return _directly(connected, context, target)
     try:
-        connected.sendall(_ASK_FOR_TLS)
+        connected.sendall(ASK_FOR_TLS)
         answer = connected.recv(1)
         if answer == b"S":
             return context.wrap_socket(connected, server_hostname=target.host)

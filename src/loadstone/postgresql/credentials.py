@@ -70,6 +70,7 @@ _VARIABLES = {
     "PGTARGETSESSIONATTRS": "target_session_attrs",
     "PGLOADBALANCEHOSTS": "load_balance_hosts",
     "PGCONNECT_TIMEOUT": "connect_timeout",
+    "PGOPTIONS": libpq.STARTUP_OPTIONS,
 }
 """Parameters of libpq by the variables that set them."""
 
@@ -214,6 +215,8 @@ def _completed(target: Target, parameters: Mapping[str, str], around: Surroundin
         update["user"] = parameters.get("user") or _login_name()
     if "database" not in known and "dbname" in parameters:
         update["database"] = parameters["dbname"]
+    if target.startup_options is None and libpq.STARTUP_OPTIONS in parameters:
+        update["startup_options"] = parameters[libpq.STARTUP_OPTIONS]
     completed = target.model_copy(
         update=update | _place_of(target, parameters, around, port or target.tcp_port)
     )

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from loadstone.model import libpq
 from loadstone.model.message import Joined, say
 from loadstone.servers.errors import TargetError
 
 _READ = frozenset(
     ("host", "hostaddr", "port", "user", "dbname", "password", "passfile")
-    + ("target_session_attrs", "load_balance_hosts", "connect_timeout")
+    + ("target_session_attrs", "load_balance_hosts", "connect_timeout", libpq.STARTUP_OPTIONS)
     + ("sslmode", "sslnegotiation", "sslrootcert", "sslcert", "sslkey")
 )
 WITHOUT_EFFECT = frozenset(

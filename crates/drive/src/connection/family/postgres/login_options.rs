@@ -17,7 +17,7 @@ pub(crate) fn login_options(target: &TargetPlan, session: &SessionPlan) -> Login
         server_proven: target.tls.proves_server(),
         channel_binding: ChannelBinding::Prefer,
         allow_clear_password: target.allow_clear_password,
-        parameters: parameters(session),
+        parameters: parameters(target, session),
         key_cache: KeyCache::default(),
     }
 }
@@ -35,12 +35,14 @@ fn tls_wish(plan: &TlsPlan, unix: bool) -> TlsWish {
 }
 
 /// Settings of the session: those that poolers know too. A DBA sees where the load comes from, and
-/// literals are read as the dialect writes them.
-fn parameters(session: &SessionPlan) -> Vec<(String, String)> {
+/// literals are read as the dialect writes them, unless the user's own options say otherwise.
+fn parameters(target: &TargetPlan, session: &SessionPlan) -> Vec<(String, String)> {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    vec![
+    let mut said = vec![
         pair("application_name", "loadstone"),
         pair("client_encoding", client_encoding(session)),
         pair("standard_conforming_strings", "on"),
-    ]
+    ];
+    said.extend(target.startup_options.iter().map(|text| pair("options", text)));
+    said
 }
