@@ -18,6 +18,7 @@ from loadstone.sysbench.host import program
 from loadstone.sysbench.host.options import HOST_TESTS
 from loadstone.sysbench.log import Log, warn_of_file
 from loadstone.sysbench.oltp.tests import (
+    BULK_INSERT,
     PARALLEL_PREPARE,
     Bundled,
     command_of,
@@ -112,6 +113,10 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
     command = command_of(test, line.command)
     if command is None:
         raise _no_such_command(test, line.command)
+    if test.layout == "bulk" and command == "run":
+        from loadstone.sysbench.lua import scripts
+
+        return scripts.run_script(str(BULK_INSERT), line, settings, given, log)
     given = given.with_more(test.known_options(), of_test)
     return _run_command(command, test, (settings, given, line.test or test.name), log)
 

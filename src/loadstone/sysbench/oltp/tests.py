@@ -23,6 +23,9 @@ STATEMENT_COUNTS = (
 
 Layout = Literal["sbtest", "bulk"]
 
+BULK_INSERT = Path(__file__).with_name("bulk_insert.lua")
+"""The script of the test `bulk_insert`, whose events are rows, most of them without a statement."""
+
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 # Where sysbench's packages put its scripts, and people theirs.
 _INSTALLED = ("/usr/share/sysbench", "/usr/local/share/sysbench")
