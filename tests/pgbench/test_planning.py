@@ -9,7 +9,6 @@ from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.plan import Closed, Open
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Endpoint, Target
-from loadstone.pgbench.connecting import Meant
 from loadstone.pgbench.planning import Planned, plan_of
 from pgbench.made import benchmark
 
@@ -17,7 +16,7 @@ ELSEWHERE = Target(host="db1", user="u", database="d", family=POSTGRESQL)
 
 
 def planned(words: str = "") -> Planned:
-    return plan_of(benchmark(words), Meant(Endpoint(target=ELSEWHERE)), 3, 42)
+    return plan_of(benchmark(words), Endpoint(target=ELSEWHERE), 3, 42)
 
 
 def test_transactions_of_each_client() -> None:

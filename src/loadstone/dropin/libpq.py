@@ -1,38 +1,61 @@
-"""Failures to connect to PostgreSQL, in the words of its client library libpq."""
+"""Failures to connect to PostgreSQL, in the words of its client library libpq.
+
+libpq tries each address of a host, says what came of each, and with `sslmode=prefer` logs in once
+more without TLS where a server refuses the login over it. Here a failed connection is reported
+once; what libpq would have met at the other addresses is looked for when the message is made.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import socket
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from loadstone.model.records import EngineFailure
-from loadstone.model.target import Target
+from loadstone.model.target import Endpoint, Target
+from loadstone.postgresql.choosing import addresses_of
+from loadstone.postgresql.connect import ASK_FOR_TLS
 from loadstone.servers.errors import TargetError
 
+_CLASS_OF_LOGINS = "28"
+_WRONG_PASSWORD = "28P01"
+_NO_PASSWORD = "fe_sendauth: no password supplied"
 _NO_SUCH_NAME = "Name or service not known"
+_SHORT_S = 1.0
+_OVER_TLS, _WITHOUT_TLS = ", SSL encryption", ", no encryption"
+
+Met = Literal["nothing", "tls", "no tls"]
+"""What is at an address: nobody, or a server that has TLS or not."""
 
 
-def of_login(error: TargetError, target: Target) -> str:
+def of_login(error: TargetError, endpoint: Endpoint) -> str:
     """Why the connection of the administration failed."""
-    cause = error.__cause__
+    cause, target = error.__cause__, endpoint.target
+    code = error.code.code if error.code else None
+    if code == _WRONG_PASSWORD and not endpoint.credentials.reveal():
+        return _refused(target, _NO_PASSWORD)
     if message := servers_message(error):
-        return _no_connection(target, f"FATAL:  {message}")
+        return _refused_by_server(target, f"FATAL:  {message}", code or "")
     if isinstance(cause, socket.gaierror):
         return _no_address(target, cause.strerror or _NO_SUCH_NAME)
     if isinstance(cause, OSError) and cause.errno:
-        return _no_connection(target, _refused_by_system(target, os.strerror(cause.errno)))
+        return _refused_by_system(target, os.strerror(cause.errno))
     return _no_connection(target, str(cause or error.message))
 
 
-def of_failure(failure: EngineFailure, target: Target) -> str:
+def of_failure(failure: EngineFailure, endpoint: Endpoint) -> str:
     """Why a connection of the load failed."""
+    target = endpoint.target
+    if failure.kind == "login_refused" and not endpoint.credentials.reveal():
+        return _refused(target, _NO_PASSWORD)
     if failure.sql_state:
-        return _no_connection(target, f"FATAL:  {failure.message}")
+        return _refused_by_server(target, f"FATAL:  {failure.message}", failure.sql_state)
     if failure.kind == "unknown_host":
         return _no_address(target, _NO_SUCH_NAME)
     if failure.kind == "unreachable":
-        return _no_connection(target, _refused_by_system(target, failure.message))
+        return _refused_by_system(target, failure.message)
     return _no_connection(target, failure.message)
 
 
@@ -50,6 +73,66 @@ def number_of(words: str) -> int | None:
     return next(known, None)
 
 
+def met_at(address: str, port: int) -> Met:
+    """Who listens at an address, and whether with TLS."""
+    try:
+        with socket.create_connection((address, port), _SHORT_S) as connection:
+            connection.settimeout(_SHORT_S)
+            connection.sendall(ASK_FOR_TLS)
+            return "tls" if connection.recv(1) == b"S" else "no tls"
+    except OSError:
+        return "nothing"
+
+
+def refused_at(
+    target: Target,
+    why: str,
+    addresses: Sequence[str],
+    met: Callable[[str, int], Met] = met_at,
+    *,
+    again: bool = True,
+) -> Iterator[str]:
+    """A line for each attempt of libpq up to those at a server where the login failed.
+
+    Addresses where nobody listens come before them. `again`: a server that refused the login over
+    TLS is tried without.
+    """
+    for place, address in enumerate(addresses):
+        found = met(address, target.tcp_port)
+        if found == "nothing" and place + 1 < len(addresses):
+            yield _failed_at(target, address, _of_system(target, os.strerror(errno.ECONNREFUSED)))
+            continue
+        yield _failed_at(target, address, why)
+        if again and found == "tls" and target.tls.mode == "preferred":
+            reason = why.removesuffix(_OVER_TLS) + _WITHOUT_TLS if why.endswith(_OVER_TLS) else why
+            yield _failed_at(target, address, reason)
+        return
+
+
+def _refused(target: Target, why: str) -> str:
+    """Why a login failed at a server that has not said so itself: no further attempt follows."""
+    if target.socket is not None:
+        return _no_connection(target, why)
+    addresses = addresses_of(target.host) or (target.host,)
+    return "\n".join(refused_at(target, why, addresses, again=False))
+
+
+def _refused_by_server(target: Target, why: str, state: str) -> str:
+    """The server's refusal; a user that it does not know well enough is tried once more."""
+    if target.socket is not None:
+        return _no_connection(target, why)
+    again = state.startswith(_CLASS_OF_LOGINS)
+    addresses = addresses_of(target.host) or (target.host,)
+    return "\n".join(refused_at(target, why, addresses, again=again))
+
+
+def _refused_by_system(target: Target, words: str) -> str:
+    why = _of_system(target, words)
+    addresses = () if target.socket is not None else addresses_of(target.host)
+    lines = [_failed_at(target, address, why) for address in addresses]
+    return "\n".join(lines) or _no_connection(target, why)
+
+
 def _no_address(target: Target, why: str) -> str:
     return f'could not translate host name "{target.host}" to address: {why}'
 
@@ -57,10 +140,16 @@ def _no_address(target: Target, why: str) -> str:
 def _no_connection(target: Target, why: str) -> str:
     if target.socket is not None:
         return f'connection to server on socket "{target.socket}" failed: {why}'
-    return f'connection to server at "{target.host}", port {target.tcp_port} failed: {why}'
+    return _failed_at(target, target.host, why)
 
 
-def _refused_by_system(target: Target, words: str) -> str:
+def _failed_at(target: Target, address: str, why: str) -> str:
+    """The line of an attempt; an address that is not what the host is called is named as well."""
+    named = "" if address == target.host else f" ({address})"
+    return f'connection to server at "{target.host}"{named}, port {target.tcp_port} failed: {why}'
+
+
+def _of_system(target: Target, words: str) -> str:
     number = number_of(words)
     said = words if number is None else os.strerror(number)
     if target.socket is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from dataclasses import replace
 
@@ -18,7 +17,7 @@ from loadstone.model.observe_request import Observing
 from loadstone.model.target import Endpoint
 from loadstone.pgbench import before, log, planning, running, transaction_log
 from loadstone.pgbench.commands import at_place, check_protocol, commands_of
-from loadstone.pgbench.connecting import Meant, meant_by
+from loadstone.pgbench.connecting import endpoint_of
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.planning import Planned
 from loadstone.pgbench.reporting import Tables
@@ -42,14 +41,13 @@ def run(asked: Benchmark) -> int:
     commands = [commands_of(script) for script in asked.scripts]
     for script, texts in zip(asked.scripts, commands, strict=True):
         check_protocol(script, texts, asked.protocol)
-    meant = meant_by(asked.place, os.environ)
-    endpoint = meant.endpoint
-    _check_scripts(asked, meant)
+    endpoint = endpoint_of(asked.place)
+    _check_scripts(asked, endpoint)
     if asked.debug:
         log.note(_debugging(asked, endpoint))
     check_descriptors(asked.clients)
-    found = _before(asked, meant)
-    planned = _planned(asked, meant, found)
+    found = _before(asked, endpoint)
+    planned = _planned(asked, endpoint, found)
     with (
         beside_others([endpoint], asked.clients),
         transaction_log.opened(asked, planned.scripts, planned.draws) as lines,
@@ -58,7 +56,7 @@ def run(asked: Benchmark) -> int:
         return running.drive(Run(asked, planned, endpoint, found, commands, lines, keeper))
 
 
-def _check_scripts(asked: Benchmark, meant: Meant) -> None:
+def _check_scripts(asked: Benchmark, endpoint: Endpoint) -> None:
     """Let the engine check each script before anything reaches the server.
 
     Raises:
@@ -66,26 +64,26 @@ def _check_scripts(asked: Benchmark, meant: Meant) -> None:
     """
     for script in asked.scripts:
         alone = replace(asked, scripts=(replace(script, weight=1),))
-        plan = _planned(alone, meant, Tables(scale=1)).plan
+        plan = _planned(alone, endpoint, Tables(scale=1)).plan
         try:
-            engine.check_plan(step_document(plan, steps_of(plan)[0], [meant.endpoint]))
+            engine.check_plan(step_document(plan, steps_of(plan)[0], [endpoint]))
         except engine.PlanRefused as error:
             why = error.message.removeprefix(f"{planning.NAME}: ")
             raise Failed(at_place(script, why)) from error
 
 
-def _before(asked: Benchmark, meant: Meant) -> Tables:
-    with session(meant, "setup") as opened:
+def _before(asked: Benchmark, endpoint: Endpoint) -> Tables:
+    with session(endpoint, "setup") as opened:
         print(before.head(opened), flush=True)
         found = before.look(opened, asked)
         before.vacuum(opened, asked)
     return found
 
 
-def _planned(asked: Benchmark, meant: Meant, found: Tables) -> Planned:
+def _planned(asked: Benchmark, endpoint: Endpoint, found: Tables) -> Planned:
     seed = secrets.randbelow(_SEEDS) if asked.seed is None else asked.seed
     try:
-        return planning.plan_of(asked, meant, found.scale, seed)
+        return planning.plan_of(asked, endpoint, found.scale, seed)
     except ValidationError as error:
         first = error.errors()[0]
         raise Failed(f"invalid value for {first['loc'][-1]}: {first['msg'].lower()}") from error

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from loadstone.dropin.company import warn_of_others
+from loadstone.model.target import Endpoint
 from loadstone.pgbench import log, tables
-from loadstone.pgbench.connecting import Meant
 from loadstone.pgbench.session import Session, session
 from loadstone.pgbench.settings import Initialization
 
@@ -29,7 +29,7 @@ class Step:
     run: Callable[[Session, Initialization], None]
 
 
-def initialize(wanted: Initialization, meant: Meant) -> int:
+def initialize(wanted: Initialization, endpoint: Endpoint) -> int:
     """Run the steps; returns the exit code.
 
     Raises:
@@ -37,8 +37,8 @@ def initialize(wanted: Initialization, meant: Meant) -> int:
     """
     taken: list[str] = []
     began_s = time.monotonic()
-    with session(meant, "initialization") as opened:
-        warn_of_others(opened.connection, meant.endpoint)
+    with session(endpoint, "initialization") as opened:
+        warn_of_others(opened.connection, endpoint)
         for letter in wanted.steps:
             step, step_began_s = _STEPS[letter], time.monotonic()
             log.line(step.announced)

@@ -18,12 +18,11 @@ from loadstone.model.plan import (
     Open,
     Plan,
     Rate,
-    Session,
     WarmupSeconds,
     WorkloadSpec,
 )
 from loadstone.model.quantity import LONGEST_S
-from loadstone.pgbench.connecting import Meant
+from loadstone.model.target import Endpoint
 from loadstone.pgbench.figures import DEADLOCK, SERIALIZATION, Kinds
 from loadstone.pgbench.settings import Benchmark, Protocol
 
@@ -51,7 +50,7 @@ class Planned:
     """Draws which transactions are logged, where the engine reports all of them."""
 
 
-def plan_of(asked: Benchmark, meant: Meant, scale: int, seed: int) -> Planned:
+def plan_of(asked: Benchmark, endpoint: Endpoint, scale: int, seed: int) -> Planned:
     """The plan of a run on tables of this scale.
 
     Raises:
@@ -65,8 +64,8 @@ def plan_of(asked: Benchmark, meant: Meant, scale: int, seed: int) -> Planned:
         MixMember(name=name, workload=spec, weight=asked.scripts[place].weight)
         for name, spec, place in zip(names, specs, scripts, strict=False)
     )
-    target = meant.endpoint.target
-    drive = _drive(asked, seed, meant.startup)
+    target = endpoint.target
+    drive = _drive(asked, seed)
     plan = Plan(
         name=NAME,
         targets=(target,),
@@ -109,14 +108,13 @@ def _variables(asked: Benchmark, scale: int, seed: int) -> dict[str, str]:
     return {name: str(value) for name, value in own.items()} | dict(asked.defined)
 
 
-def _drive(asked: Benchmark, seed: int, startup: tuple[str, ...]) -> Drive:
+def _drive(asked: Benchmark, seed: int) -> Drive:
     limit_s = asked.limit_ms / 1e3 if asked.limit_ms is not None else None
     tries = asked.tries
     return Drive(
         protocol=_PROTOCOLS[asked.protocol],
         arrival=_arrival(asked),
         connect=ConnectPolicy(retries=0),
-        session=Session(init_sql=startup),
         on_error="end_user",
         restart_on=(SERIALIZATION, DEADLOCK),
         max_tries=tries.most or None,

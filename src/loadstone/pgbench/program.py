@@ -46,10 +46,10 @@ def _carry_out(asked: Asked) -> int:
             return 0
         case Initialization():
             # The rest needs the engine and the model, which take a while to import.
-            from loadstone.pgbench.connecting import meant_by
+            from loadstone.pgbench.connecting import endpoint_of
             from loadstone.pgbench.initializing import initialize
 
-            return initialize(asked, meant_by(asked.place, os.environ))
+            return initialize(asked, endpoint_of(asked.place))
         case Benchmark():
             from loadstone.pgbench.benchmarking import run
 

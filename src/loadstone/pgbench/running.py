@@ -116,7 +116,7 @@ class _Watched:
         if end.error is None:
             return
         if self.connected is None:
-            why = libpq.of_failure(end.error, self.run.endpoint.target)
+            why = libpq.of_failure(end.error, self.run.endpoint)
             raise Failed(why, "could not create connection for one of the clients")
         log.error(end.error.message)
 

@@ -9,7 +9,6 @@ from typing import Any
 from loadstone.dropin import libpq
 from loadstone.families import connect
 from loadstone.model.target import Endpoint
-from loadstone.pgbench.connecting import Meant
 from loadstone.pgbench.errors import Failed
 from loadstone.postgresql.databases import of
 from loadstone.postgresql.errors import statement_errors
@@ -78,26 +77,17 @@ def refusal(error: TargetError) -> str:
 
 
 @contextlib.contextmanager
-def session(meant: Meant, purpose: str) -> Iterator[Session]:
+def session(endpoint: Endpoint, purpose: str) -> Iterator[Session]:
     """Log in.
 
     Raises:
         Failed: the server cannot be reached, or refuses the login.
     """
-    target = meant.endpoint.target
     try:
-        connection = connect(meant.endpoint, _PATIENT)
+        connection = connect(endpoint, _PATIENT)
     except TargetError as error:
-        raise _not_opened(libpq.of_login(error, target), purpose) from error
+        raise Failed(
+            libpq.of_login(error, endpoint), f"could not create connection for {purpose}"
+        ) from error
     with connection:
-        opened = Session(connection, meant.endpoint)
-        try:
-            for statement in meant.startup:
-                opened.rows(statement)
-        except TargetError as error:
-            raise _not_opened(libpq.of_login(error, target), purpose) from error
-        yield opened
-
-
-def _not_opened(why: str, purpose: str) -> Failed:
-    return Failed(why, f"could not create connection for {purpose}")
+        yield Session(connection, endpoint)

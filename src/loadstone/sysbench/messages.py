@@ -10,11 +10,11 @@ from loadstone.dropin import libpq
 from loadstone.model.error_codes import MYSQL, POSTGRESQL, number_of
 from loadstone.model.plan import Plan
 from loadstone.model.records import EngineFailure, FirstError
-from loadstone.model.target import Target
+from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.errors import number_in
 from loadstone.servers.errors import TargetError
 from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.targets import Place
+from loadstone.sysbench.targets import NotPlaced, Place
 
 FORCED_SHUTDOWN = "The --max-time limit has expired, forcing shutdown..."
 QUEUE_FULL = (
@@ -122,9 +122,16 @@ def check_loss(error: FirstError, plan: Plan) -> None:
 def of_command(error: TargetError, command: str, place: Place) -> Fatal:
     """The error if `prepare`, `cleanup` or `prewarm` cannot connect."""
     return Fatal(
-        *_connection_lines(place, *_cause(error, place.endpoint.target)),
+        *_connection_lines(place, *_cause(error, place.endpoint)),
         f"`{command}' function failed: connection creation failed",
     )
+
+
+def of_unplaced(error: NotPlaced, command: str) -> Fatal:
+    """The error if a command names no server; `thread_init` is that of a run."""
+    started = (_NOT_STARTED,) if command == "thread_init" else ()
+    why = f"`{command}' function failed: connection creation failed"
+    return Fatal(error.message, why, *started)
 
 
 def of_load(failure: EngineFailure, command: str, place: Place) -> Fatal:
@@ -148,7 +155,7 @@ def of_existing_table(place: Place, name: str, command: str) -> Fatal:
 def of_refusal(error: TargetError, place: Place, command: str, statement: str) -> Fatal:
     """The error for a statement of `prepare`, `cleanup` or `prewarm` that the server refused."""
     code = error.code.code if error.code else "0"
-    _, text = _cause(error, place.endpoint.target)
+    _, text = _cause(error, place.endpoint)
     return _of_statement(Refusal(code, text, statement), command, place.endpoint.target.family)
 
 
@@ -205,7 +212,8 @@ def of_preparing(error: FirstError) -> tuple[str, ...]:
 
 def _connection_lines(place: Place, number: int, text: str) -> tuple[str, ...]:
     if place.endpoint.target.family == POSTGRESQL:
-        return (f"Connection to database failed: {text}",)
+        # libpq ends its messages with the end of a line.
+        return (f"Connection to database failed: {text}\n",)
     return (
         f"unable to connect to MySQL server on {place.called}, aborting...",
         f"error {number}: {text}",
@@ -225,7 +233,7 @@ def _statement_lines(plan: Plan, refused: Refusal, state: str | None) -> tuple[s
 def _number_and_text(failure: EngineFailure, place: Place) -> tuple[int, str]:
     target = place.endpoint.target
     if target.family == POSTGRESQL:
-        return 0, libpq.of_failure(failure, target)
+        return 0, libpq.of_failure(failure, place.endpoint)
     match failure.kind:
         case "unreachable" if failure.sql_state is None:
             words = failure.message
@@ -246,13 +254,13 @@ def _unreachable(target: Target, why: int | str) -> str:
     return f"Can't connect to server on '{target.host}' ({why})"
 
 
-def _cause(error: TargetError, target: Target) -> tuple[int, str]:
+def _cause(error: TargetError, endpoint: Endpoint) -> tuple[int, str]:
     """The number and text of the server's or the system's error that caused ours."""
-    cause = error.__cause__
+    cause, target = error.__cause__, endpoint.target
     if target.family == POSTGRESQL:
         is_of_statement = error.kind == "statement_failed"
         said = libpq.servers_message(error) if is_of_statement else ""
-        return 0, said or libpq.of_login(error, target)
+        return 0, said or libpq.of_login(error, endpoint)
     # PyMySQL keeps the system's error there.
     cause = getattr(cause, "original_exception", None) or cause
     if isinstance(cause, socket.gaierror):

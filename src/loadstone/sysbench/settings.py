@@ -125,7 +125,7 @@ def settings_of(given: Values, compat: Compat, log: Log) -> Settings:
     Raises:
         Fatal: a value is out of its range.
     """
-    numbers = _with_aliases(given, log)
+    numbers = _with_aliases(given)
     if numbers["threads"] <= 0:
         raise Fatal(f"Invalid value for --threads: {numbers['threads']}.\n")
     if values.size(given.text("thread_stack_size")) <= 0:
@@ -166,14 +166,15 @@ def seed_of(settings: Settings) -> int:
     return (settings.seed or time.time_ns()) % 2**63
 
 
-def _with_aliases(given: Values, log: Log) -> dict[str, int]:
+def _with_aliases(given: Values) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for alias, key, nothing in _ALIASES:
         old = given.integer(alias)
         is_given = old > nothing or (old < 0 and alias != _SIGNED_ALIAS)
         if is_given:
             said, wanted = alias.replace("_", "-"), key.replace("_", "-")
-            log.warning(f"--{said} is deprecated, use --{wanted} instead")
+            # Whatever the verbosity, as sysbench has not set it yet.
+            print(f"WARNING: --{said} is deprecated, use --{wanted} instead", flush=True)
         numbers[key] = old if is_given else given.integer(key)
     return numbers
 

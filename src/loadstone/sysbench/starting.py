@@ -16,12 +16,12 @@ from loadstone.model.null_server import NullServerSettings
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target, Tls
-from loadstone.sysbench import planning, running
+from loadstone.sysbench import messages, planning, running
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.report_writer import OpenScript
 from loadstone.sysbench.settings import Settings
-from loadstone.sysbench.targets import Place, check_driver, places_of
+from loadstone.sysbench.targets import NotPlaced, Place, check_driver, places_of
 from loadstone.workloads.scripts.given import Values
 
 
@@ -66,9 +66,18 @@ def drive(
 
 
 @contextlib.contextmanager
-def servers(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tuple[Place, ...]]:
-    """The servers; for a dry run, one that answers at once and has no tables."""
-    places = places_of(given, settings.compat)
+def servers(
+    given: Values, settings: Settings, *, is_dry: bool, command: str = "thread_init"
+) -> Iterator[tuple[Place, ...]]:
+    """The servers; for a dry run, one that answers at once and has no tables.
+
+    Raises:
+        Fatal: the options of `command` name none.
+    """
+    try:
+        places = places_of(given, settings.compat)
+    except NotPlaced as error:
+        raise messages.of_unplaced(error, command) from error
     if not is_dry:
         with company.beside_others([place.endpoint for place in places], settings.threads):
             yield places

@@ -26,7 +26,13 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.settings import Settings
-from loadstone.sysbench.targets import Place, check_driver, family_of_driver, places_of
+from loadstone.sysbench.targets import (
+    NotPlaced,
+    Place,
+    check_driver,
+    family_of_driver,
+    places_of,
+)
 from loadstone.workloads.scripts.given import Values
 
 # Large tables may take this long to read or drop.
@@ -95,6 +101,11 @@ def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
     return code
 
 
+def _say(line: str) -> None:
+    """Print a line that sysbench's scripts print themselves, whatever the verbosity."""
+    print(line, flush=True)
+
+
 class _Lines:
     """The lines of `prepare` about each table, in the order of the tables."""
 
@@ -105,16 +116,16 @@ class _Lines:
 
     def creating(self, name: str) -> None:
         """Print the line before a table is made."""
-        self._tables.log.notice(f"Creating table '{name}'...")
+        _say(f"Creating table '{name}'...")
 
     def up_to(self, number: int) -> None:
         """Print all lines about the tables up to this one that were not printed yet."""
         for name in self._tables.names[self._said : number]:
             self.creating(name)
             if self._rows:
-                self._tables.log.notice(f"Inserting {self._rows} records into '{name}'")
+                _say(f"Inserting {self._rows} records into '{name}'")
             if self._tables.load.layout.secondary_index:
-                self._tables.log.notice(f"Creating a secondary index on '{name}'...")
+                _say(f"Creating a secondary index on '{name}'...")
         self._said = max(self._said, number)
 
     def on_progress(self, progress: LoadProgress) -> None:
@@ -189,7 +200,7 @@ def cleanup(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         if not tables.is_dry:
             connection = stack.enter_context(_connected(tables, "cleanup"))
         for name in tables.names:
-            log.notice(f"Dropping table '{name}'...")
+            _say(f"Dropping table '{name}'...")
             if connection:
                 _execute(tables, connection, f"DROP TABLE IF EXISTS {name}", "cleanup")
     return ExitCode.OK
@@ -213,7 +224,7 @@ def prewarm(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         if not tables.is_dry:
             connection = stack.enter_context(_connected(tables, _PARALLEL_COMMAND))
         for number, name in enumerate(tables.names, start=1):
-            log.notice(f"Prewarming table {name}")
+            _say(f"Prewarming table {name}")
             if connection:
                 _read(tables, connection, name, number)
     return ExitCode.OK
@@ -232,7 +243,10 @@ def _read(tables: _Tables, connection: Connection, name: str, number: int) -> No
 
 @contextlib.contextmanager
 def _connected(tables: _Tables, command: str) -> Iterator[Connection]:
-    endpoint = tables.place.endpoint
+    try:
+        endpoint = tables.place.endpoint
+    except NotPlaced as error:
+        raise messages.of_unplaced(error, command) from error
     with contextlib.ExitStack() as stack:
         try:
             connection = stack.enter_context(connect(endpoint, _PATIENT))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import SecretStr
 
+from loadstone.dropin.connecting import endpoint_of
+from loadstone.dropin.conninfo import parameters_of
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
-from loadstone.model.libpq import socket_in
+from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import plain
 from loadstone.model.target import (
     Compression,
@@ -19,7 +20,6 @@ from loadstone.model.target import (
     Endpoint,
     Target,
     Tls,
-    TlsMode,
 )
 from loadstone.model.target_url import compression
 from loadstone.mysql.credentials import Surroundings, local_sockets, may_go_in_clear
@@ -37,6 +37,10 @@ _FILES_OF_1_0 = {
 
 
 NOT_INITIALISED = "failed to initialize the DB driver"
+
+
+class NotPlaced(LoadstoneError):
+    """No server is named, which a driver says when it is to connect."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ def places_of(given: Values, compat: Compat) -> tuple[Place, ...]:
 
     Raises:
         Fatal: a port is invalid.
+        NotPlaced: libpq's parameters cannot be read, or none of several hosts will do.
     """
     if family_of_driver(given) == POSTGRESQL:
         return (_of_postgresql(given),)
@@ -82,40 +87,35 @@ def _by_host(given: Values, compat: Compat, host: str, port: str) -> Place:
 
 
 def _of_postgresql(given: Values) -> Place:
-    """The only server of PostgreSQL's driver: `--pgsql-host` may be the folder of a unix socket."""
-    host, port = given.text("pgsql_host") or "localhost", given.text("pgsql_port") or "5432"
-    number = values.lenient_int(port)
-    if not 0 < number < 65536:
-        raise Fatal(f"Invalid value for --pgsql-port: '{port}'")
-    if host.startswith("/"):
-        place: dict[str, object] = {"socket": socket_in(Path(host), number)}
-    else:
-        place = {"host": host, "port": number}
-    mode = _SSL_MODES.get(given.text("pgsql_sslmode"))
-    if mode is None:
-        raise Fatal(f"Invalid value for --pgsql-sslmode: '{given.text('pgsql_sslmode')}'")
-    known = {
-        "family": POSTGRESQL,
-        "user": given.text("pgsql_user"),
-        "database": given.text("pgsql_db"),
-        "tls": Tls(mode=mode),
-    }
-    endpoint = Endpoint(
-        target=Target.model_validate(known | place),
-        credentials=Credentials(
-            password=SecretStr(given.text("pgsql_password")), source=plain("--pgsql-password")
-        ),
-    )
-    return Place(with_listener(endpoint), endpoint.target.place)
+    """The server of PostgreSQL's driver, which leaves an empty option to libpq.
+
+    As there, `--pgsql-db` may be all parameters of the connection; an option goes before them.
+
+    Raises:
+        NotPlaced: the parameters cannot be read, or none of several hosts will do.
+    """
+    options = {name: given.text(f"pgsql_{name}") for name in _OF_LIBPQ}
+    if not given.is_given("pgsql_sslmode"):
+        del options["sslmode"]
+    try:
+        parameters = parameters_of(given.text("pgsql_db"))
+        parameters |= {name: text for name, text in options.items() if text}
+        _check_port(parameters.get("port", ""))
+        endpoint = endpoint_of(parameters)
+    except LoadstoneError as error:
+        raise NotPlaced(f"Connection to database failed: {error.message}\n") from error
+    return Place(endpoint, endpoint.target.place)
 
 
-_SSL_MODES: Mapping[str, TlsMode] = {
-    "disable": "disabled",
-    "allow": "preferred",
-    "prefer": "preferred",
-    "require": "required",
-}
-"""Modes of libpq that need no file, for which sysbench has no option."""
+def _check_port(text: str) -> None:
+    """Raise NotPlaced in libpq's words if one of the ports is none."""
+    for port in text.split(","):
+        if port and not 0 < values.lenient_int(port) < 65536:
+            raise NotPlaced(f'invalid port number: "{port}"')
+
+
+_OF_LIBPQ = ("host", "port", "user", "password", "sslmode")
+"""Options of the driver, without their prefix: libpq's parameters have the same names."""
 
 
 def _local_socket() -> Path:

@@ -25,6 +25,11 @@ local function next_number()
   return last_number
 end
 
+--- The servers' driver: that of the command line.
+local function driver_name()
+  return (state.current.env.sysbench.opt or {}).db_driver or "mysql"
+end
+
 local function open_connection(face, level)
   local record = connections[face.number]
   if not record or not record.open then
@@ -157,8 +162,12 @@ function Connection:disconnect()
   return true
 end
 
---- Closes and opens it again. Statements must be prepared again.
+--- Closes and opens it again. Statements must be prepared again. The driver pgsql cannot do that.
 function Connection:reconnect()
+  if driver_name() == "pgsql" then
+    state.alert("reconnect is not supported by the current driver")
+    return true
+  end
   local record = connections[self.number]
   statement.forget(record)
   record.open, record.bulk = false, nil
@@ -218,11 +227,6 @@ function Driver:connect()
   }
   user.connections[number] = true
   return ffi.gc(ffi.new(sql_connection, number), collect_connection)
-end
-
---- The servers' driver: that of the command line.
-local function driver_name()
-  return (state.current.env.sysbench.opt or {}).db_driver or "mysql"
 end
 
 function Driver:name()

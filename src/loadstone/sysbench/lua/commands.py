@@ -45,12 +45,14 @@ def run_command_of_script(
     if users > 1:
         running.announce_threads(log)
         check_descriptors(users)
-    with starting.servers(given, settings, is_dry=given.switch("mysql_dry_run")) as places:
+    command = (workload.script and workload.script.command) or ""
+    hook = called(command, is_declared=manner is not None)
+    is_dry = given.switch("mysql_dry_run")
+    with starting.servers(given, settings, is_dry=is_dry, command=hook) as places:
         targets = [place.endpoint.target for place in places]
         plan = planning.command_of(workload, settings, given, targets, users)
-        command = (workload.script and workload.script.command) or ""
         heard = errors.Heard(plan, log)
-        watched = _Watched(places, heard, called(command, is_declared=manner is not None))
+        watched = _Watched(places, heard, hook)
         endpoints = [place.endpoint for place in places]
         with Interrupts() as interrupts:
             run_command(plan, endpoints, watched.take, interrupts)

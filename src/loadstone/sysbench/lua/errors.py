@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.plan import Plan
 from loadstone.model.records import EngineFailure, FirstError
 from loadstone.sysbench import messages
@@ -22,6 +23,9 @@ _ROWS = re.compile(r"db_bulk_insert_\w+\(\) failed")
 # The second is of the functions of 0.5.
 _NOT_CONNECTED = ("connection creation failed", "Failed to connect to the database")
 _CANNOT_CONNECT = (2002, 2003)
+_CLASS_OF_CONNECTIONS = "08"
+"""What PostgreSQL's client notices itself has such a code: no server has sent it."""
+
 _UNKNOWN_HOST = 2005
 
 
@@ -116,6 +120,17 @@ def _is_of_preparing(errors: Sequence[FirstError]) -> bool:
 
 
 def _as_failure(error: FirstError) -> EngineFailure:
+    if error.family == POSTGRESQL:
+        of_client = error.code.startswith(_CLASS_OF_CONNECTIONS)
+        kind = {"08001": "unreachable", "08000": "unknown_host"}.get(error.code, "login_refused")
+        state = None if of_client else error.code
+        return EngineFailure(
+            kind=kind,
+            family=POSTGRESQL,
+            code=error.code,
+            message=error.message,
+            sql_state=state,
+        )
     kind = "login_refused"
     if error.number in _CANNOT_CONNECT:
         kind = "unreachable"
