@@ -181,6 +181,7 @@ def test_what_is_left_open_comes_from_libpq(beside: Beside) -> None:
     assert ours.stdout == theirs.stdout
     assert ours.stdout.startswith("by_scram\t7MB\n")
     assert "reconnect is not supported" in ours.stdout
-    whole = f"host=127.0.0.1 user=by_scram dbname={beside.database} options='-c work_mem=7MB'"
+    own = beside.database
+    whole = f"host=127.0.0.1 user=by_scram dbname={own} options='-c work_mem=7MB'"
     named = beside.tried(OURS, *words, **nothing | {"db": whole, "password": PASSWORD})
     assert named.stdout == ours.stdout

@@ -102,7 +102,7 @@ class Target(Frozen):
     family: FamilyName = Field(default=MYSQL, exclude_if=is_first)
     """The server's family, from the scheme of the URL; the default one is not written."""
     startup_options: str | None = Field(default=None, exclude_if=is_none)
-    """What a PostgreSQL server is told at each login as on its own command line (libpq's `options`,
+    """What a PostgreSQL server gets at each login as on its own command line (libpq's `options`,
     `-c work_mem=8MB`); not written where there are none."""
 
     @property

@@ -64,7 +64,7 @@ class Login:
     database: str
     trust: Trust
     options: str | None = None
-    """What the server is told of the session as on its own command line."""
+    """Settings of the session, as on the server's own command line."""
 
 
 class PasswordWithheld(pg8000.InterfaceError):  # type: ignore[misc]

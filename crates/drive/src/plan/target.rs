@@ -38,7 +38,7 @@ pub struct TargetPlan {
     /// Whether the listener on this loopback address is known to be the server itself and not a tunnel's end.
     #[serde(default)]
     pub server_is_here: bool,
-    /// What a PostgreSQL server is told at the login as on its own command line: `-c work_mem=8MB`.
+    /// What a PostgreSQL server gets at the login as on its own command line: `-c work_mem=8MB`.
     #[serde(default)]
     pub startup_options: Option<String>,
 }
