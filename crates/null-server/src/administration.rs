@@ -73,9 +73,11 @@ impl Administration {
 
     fn columns(&self) -> Rows {
         let rows = self.names().flat_map(|table| {
-            COLUMNS.map(|(name, kind)| vec![Value::Text(table.clone()), name.into(), kind.into()])
+            COLUMNS.map(|(name, kind)| {
+                vec![Value::Text(table.clone()), name.into(), kind.into(), "".into()]
+            })
         });
-        let columns = texts(&["table_name", "column_name", "column_type"]);
+        let columns = texts(&["table_name", "column_name", "column_type", "column_comment"]);
         Rows { columns, rows: rows.collect() }
     }
 

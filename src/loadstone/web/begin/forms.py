@@ -51,7 +51,7 @@ def target_text(text: str) -> str:
         raise ValueError(say("write {example}", example="mysql://user@host:3306/schema"))
     if without_passwords_in(text) != text or re.search(r"[?&]password=", text):
         raise ValueError(
-            say("leave the password out: it is read where the page's server runs, from ~/.my.cnf")
+            say("leave the password out: it is read where the page's server runs, as by a command")
         )
     return text
 
