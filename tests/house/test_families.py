@@ -22,8 +22,8 @@ ENTERED = (
     *("observe/samplers.py", "traffic/by_family.py"),
 )
 """Where every family is entered."""
-OF_ITS_PROGRAMS = ("pgbench/",)
-"""What stands in for PostgreSQL's own programs."""
+OF_ITS_PROGRAMS = ("pgbench/", "dropin/libpq.py", "dropin/conninfo.py")
+"""What stands in for PostgreSQL's own programs, and for the client library that they share."""
 
 MAY_KNOW_MYSQL = {
     "analyse/known_settings.py": "enters what is known of its settings",

@@ -105,6 +105,9 @@ def test_a_script_of_pgbench_goes_down_with_all_that_its_step_asks_for() -> None
         "variables": {"scale": "7"},
         "in_text": True,
         "repeats_draws": False,
+        "number": 0,
+        "shows_errors": False,
+        "traces": False,
     }
     assert document["stop"] == {
         "kind": "events", "events": 100, "of_each_user": True, "warmup_s": 1.0, "duration_s": 4.0,
