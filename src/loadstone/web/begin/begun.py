@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -40,6 +40,8 @@ ASKED = "asked.json"
 MOST_SHOWN = 20
 MOST_AT_ONCE = 4
 """Commands at work at the same time: loads on one machine disturb each other's figures."""
+
+Document = TypeVar("Document", bound=Frozen)
 
 _LARGEST = 64 * 1024
 _TAIL = 8 * 1024
@@ -254,7 +256,7 @@ def _said(code: int | None, *, is_at_work: bool) -> Message:
     return say("ended with exit code {code}", code=code)
 
 
-def _read(path: Path, kind: type[Any]) -> Any:
+def _read(path: Path, kind: type[Document]) -> Document | None:
     """A document of ours; `None` if there is none that can be read."""
     with suppress(OSError, ValidationError):
         return kind.model_validate_json(safe_open.contents(path, _LARGEST))

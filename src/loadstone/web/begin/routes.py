@@ -17,6 +17,7 @@ from starlette.routing import Route
 from loadstone.model.frozen import Frozen
 from loadstone.model.language import Lang
 from loadstone.model.message import say
+from loadstone.model.target import Target
 from loadstone.runs import run_folder
 from loadstone.web.access import PERSON
 from loadstone.web.audit import Audit
@@ -244,8 +245,16 @@ _WITH_SLASHES = ("ladder", "phases", "rate")
 
 
 def _recorded_targets(run: Path) -> tuple[str, ...]:
-    """The targets in a run's journal."""
-    return tuple(run_folder.load(run).run.targets)
+    """The targets of a run's plan.
+
+    Raises:
+        HTTPException: it has none, so that nobody can be allowed to reach them.
+    """
+    plan = run_folder.load(run).run.plan or {}
+    found = tuple(Target.model_validate(each).url for each in plan.get("targets", ()))
+    if not found:
+        raise HTTPException(400, say("the run does not say which server it was about"))
+    return found
 
 
 def _parsed(kind: type[Any], document: Any) -> Any:
