@@ -1,0 +1,145 @@
+"""axe-core finds nothing on the page: each view, both languages, both themes, three widths."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from loadstone.recipes.offered import recipes_offered
+from loadstone.web.access import Keys
+from loadstone.web.begin.begun import ASKED, FOLDER, Asked
+from loadstone.web.begin.offers import Offers
+from recorded import recorded_run
+from scripted_engine import Script
+from web.served import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+AXE = Path(
+    os.environ.get("LOADSTONE_AXE", Path(__file__).parents[2] / ".cache" / "axe" / "axe.min.js")
+)
+if CHROMIUM is None:
+    pytest.skip("not evaluated: there is no Chromium", allow_module_level=True)
+if not AXE.exists():
+    pytest.skip("not evaluated: there is no axe-core (tools/get-axe)", allow_module_level=True)
+
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(300)]
+
+PATIENCE_MS = 60_000
+WIDTHS = (1280, 768, 390)
+"""A desk, a tablet, and a phone, in CSS pixels."""
+
+ID = "20260101000000-0123abcd"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        # As root Chromium does not start with its sandbox; the page is our own.
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core finds in what is shown now: the rule, and the first element."""
+    found: dict[str, Any] = page.evaluate(
+        'axe.run(document, { resultTypes: ["violations", "incomplete"] })'
+    )
+    assert len(found["passes"]) > 10, "it looked at something"
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]} ({len(one['nodes'])})"
+        for one in found["violations"]
+    ]
+
+
+def in_every_look(page: Page, view: str) -> list[str]:
+    """The findings of a view in both languages and themes, and at each width."""
+    found = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for language in ("en", "zh"):
+            for theme in ("light", "dark"):
+                page.locator("#language").select_option(language)
+                page.locator("#theme").select_option(theme)
+                wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+                where = f"{view}, {language}, {theme}, {width} px"
+                found += [f"{where}: {one}" for one in findings(page)]
+                found += [f"{where}: it scrolls sideways"] if wide else []
+    return found
+
+
+def with_an_act(runs: Path) -> None:
+    folder = runs / FOLDER / ID
+    folder.mkdir(parents=True)
+    (runs / FOLDER).chmod(0o700)
+    asked = Asked(
+        id=ID, kind="run", words=("run", "tpcc", "--out=runs"), targets=(), who="li", unix_s=1.0
+    )
+    (folder / ASKED).write_text(asked.model_dump_json())
+    (folder / "output").write_text("starting a throwaway server\n")
+    (folder / "ended.json").write_text(json.dumps({"code": 6, "unix_s": 2.0}))
+
+
+def test_axe_finds_nothing_on_any_view(browser: Browser, tmp_path: Path, script: Script) -> None:
+    first, second = recorded_run(tmp_path), recorded_run(tmp_path)
+    with_an_act(tmp_path)
+    context = browser.new_context(locale="en-US")
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    found: list[str] = []
+    with served(tmp_path, Keys(may_run=True), offers=Offers(recipes_offered())) as server:
+        page.goto(server.link)
+        page.evaluate(AXE.read_text())
+        expect(page.locator("#findings article").first).to_be_visible()
+        found += in_every_look(page, "a run")
+        page.evaluate(f"location.hash = 'compare={first.name}/{second.name}'")
+        expect(page.locator("#comparison table").first).to_be_visible()
+        found += in_every_look(page, "a comparison")
+        page.evaluate("location.hash = 'begin'")
+        expect(page.locator("#begin-target")).to_have_value("throwaway")
+        page.locator("#acts-list summary").click()
+        for details in page.locator("#begin-form details:visible summary").all():
+            details.click()
+        found += in_every_look(page, "a run to begin")
+        page.locator("#begin-kind-recipe").check()
+        found += in_every_look(page, "a recipe to begin")
+    context.close()
+    assert found == []
+
+
+def test_the_form_is_filled_by_keyboard_alone(
+    browser: Browser, tmp_path: Path, script: Script
+) -> None:
+    context = browser.new_context(locale="en-US", viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    with served(tmp_path, Keys(may_run=True), offers=Offers(recipes_offered())) as server:
+        page.goto(server.link)
+        page.evaluate("location.hash = 'begin'")
+        expect(page.locator("#begin-target")).to_have_value("throwaway")
+        page.locator("#begin-kind-run").focus()
+        reached = []
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            reached.append(
+                page.evaluate("document.activeElement.id || document.activeElement.textContent")
+            )
+            if reached[-1] == "Show what it will do":
+                break
+        wanted = ["begin-target", "begin-server", "begin-workload", "begin-load", "begin-level"]
+        assert [one for one in reached if one in wanted] == wanted
+        assert reached[-1] == "Show what it will do"
+    context.close()
