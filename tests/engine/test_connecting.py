@@ -124,7 +124,8 @@ def test_the_pauses_between_attempts_grow(quiet: Sandbox) -> None:
     assert outcome.failure == ("unreachable", 2013)
     assert between.accepted == 5
     assert outcome.connect_failures() == {"2013": 5}
-    assert 0.05 + 0.1 + 0.2 + 0.4 <= took < GENEROUS_S
+    # Each user waits between a half and all of a pause, so that not all try again together.
+    assert (0.05 + 0.1 + 0.2 + 0.4) / 2 <= took < GENEROUS_S
 
 
 def test_a_connection_that_breaks_while_others_log_in_is_not_counted_twice(
@@ -323,7 +324,7 @@ def test_too_many_connections_are_tried_again_and_then_told_with_their_number(
         assert outcome.failure == ("too_many_connections", 1040)
         assert outcome.connect_failures()["1040"] >= 4
         assert outcome.of_target(0, "connect_failures") >= 4
-        assert 0.05 + 0.1 + 0.2 <= took < GENEROUS_S
+        assert (0.05 + 0.1 + 0.2) / 2 <= took < GENEROUS_S
 
 
 def test_a_full_server_that_gets_room_is_waited_for(shared: Sandbox, plain: Document) -> None:
