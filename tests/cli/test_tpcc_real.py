@@ -225,7 +225,7 @@ def test_cleanup_drops_them_whatever_refers_to_what(shop: Shop) -> None:
     "shop",
     [
         pytest.param("mariadb", marks=pytest.mark.smoke),
-        pytest.param("mysql", marks=pytest.mark.mysql),
+        pytest.param("mysql", marks=[pytest.mark.mysql, pytest.mark.nightly]),
     ],
     indirect=True,
 )

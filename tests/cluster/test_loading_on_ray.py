@@ -137,6 +137,7 @@ def sums_of(server: Server, database: str) -> list[list[list[str]]]:
     return [server.asked(f"SELECT {sums} FROM {table} t", database) for table in tables]
 
 
+@pytest.mark.nightly
 def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing(
     nodes: Nodes, server: Sandbox, alone: dict[str, Any]
 ) -> None:

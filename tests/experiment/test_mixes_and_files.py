@@ -78,7 +78,7 @@ def found(out: Path) -> dict[str, Any]:
 
 @pytest.mark.server
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["sandbox", "target"])
+@pytest.mark.parametrize("where", ["sandbox", pytest.param("target", marks=pytest.mark.nightly)])
 def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
     where: str, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

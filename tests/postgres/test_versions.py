@@ -218,7 +218,13 @@ UNCLEANED = (
 )
 
 
-@pytest.mark.parametrize("why", UNCLEANED, ids=[one.cause for one in UNCLEANED])
+@pytest.mark.parametrize(
+    "why",
+    [
+        pytest.param(one, id=one.cause, marks=[pytest.mark.nightly] if later else [])
+        for later, one in enumerate(UNCLEANED)
+    ],
+)
 def test_scans_of_a_table_full_of_dead_rows_say_so_until_it_is_vacuumed(
     server: Server, database: str, tmp_path: Path, why: Uncleaned
 ) -> None:

@@ -199,6 +199,7 @@ def test_consent_is_asked_for_and_a_proof_is_begun_from_the_runs_page(
         expect(page.locator("#plan-text")).not_to_be_empty()
 
 
+@pytest.mark.nightly
 def test_the_page_of_a_team_begins_in_chinese(browser: Browser, tmp_path: Path) -> None:
     need("mariadb")
     runs = tmp_path / "runs"
