@@ -140,22 +140,6 @@ def close_checkpoints(draw: Draw) -> Fault:
     )
 
 
-def timed(draw: Draw) -> Fault:
-    """The server keeps sums by statement."""
-    read = _read(draw)
-    return Fault(
-        causes=("timing",),
-        size="pg_stat_statements",
-        load=Load(read, draw.ladder(2, 4, 16)),
-        inject=both(
-            others.executed(("CREATE EXTENSION pg_stat_statements",)),
-            injections.counted("sum(calls) FROM pg_stat_statements", 1000, "statements summed up"),
-        ),
-        settings={"shared_preload_libraries": "pg_stat_statements"},
-        removal=Removal(("ALTER SYSTEM SET pg_stat_statements.track = 'none'", _RELOAD)),
-    )
-
-
 def storm(draw: Draw) -> Fault:
     """A connection for each event."""
     load = Load("oltp_point_select", draw.ladder(2, 4, 16))
@@ -298,7 +282,6 @@ CASES: tuple[Case, ...] = (
     Case("pg-missing-index", missing_index, _ONLY),
     Case("pg-small-sorts", small_sorts, _ONLY),
     Case("pg-checkpoints", close_checkpoints, _ONLY),
-    Case("pg-timing", timed, _ONLY),
     Case("pg-storm", storm, _ONLY),
     Case("pg-lost-hot", lost_hot, _ONLY),
     Case("pg-kept-rows", kept_rows, _ONLY),

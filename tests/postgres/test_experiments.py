@@ -67,8 +67,8 @@ def steps_of(folder: Path) -> list[dict[str, Any]]:
 
 def are_as_planned(steps: list[dict[str, Any]]) -> bool:
     """Both repeats of both variants; what others disturbed is measured again, beyond them."""
-    measured = {(step["variant"], step["repeat"]) for step in steps}
-    return len({variant for variant, repeat in measured if repeat <= 2}) == 2 and len(steps) >= 4
+    planned = {(step["variant"], step["repeat"]) for step in steps if step["repeat"] <= 2}
+    return len(planned) == 4 and len({variant for variant, _ in planned}) == 2
 
 
 def test_an_experiment_that_is_killed_is_put_back_and_taken_up(

@@ -31,10 +31,6 @@ SLOW_S = 723e-9
 """[S] A reading of a clock that the processor counts, and of a device's, by the manual of
 pg_test_timing."""
 
-STATEMENT_S = 1.5e-6
-"""[P] What pg_stat_statements does for a statement in addition to reading the clock: it finds the
-entry and adds to it under a lock. An assumption that no measurement supports yet."""
-
 MATTERS = 0.05
 """[P] Share of the users' time from which it counts."""
 
@@ -58,12 +54,10 @@ class Timed(NamedTuple):
     name: str
     readings: float
     """Of the clock."""
-    statements: float = 0.0
-    """Whose sums are kept."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Readings of the clock times what one costs, and the sums by statement."""
+    """Readings of the clock times what one costs."""
     case.needed(case.variable("track_io_timing"))
     costs = _costs(case)
     share = case.needed(page_images.time_of(case, parts_of_work(case, sum(costs.values()))))
@@ -76,13 +70,11 @@ def judge(case: Case) -> Finding | None:
         group="setting",
         sentence=say(
             "The server times its own work ({settings}): {readings} readings of the clock a "
-            "second of {each} ns each ({clock}), and {statements} statements a second whose sums "
-            "are kept. This takes {share} of the users' time.",
+            "second of {each} ns each ({clock}). This takes {share} of the users' time.",
             settings=Joined([f"{name}={case.variable(name)}" for name in names]),
             readings=Number(sum(one.readings for one in costs)),
             each=Number(1e9 * clock_s(case)),
             clock=_clock(case) or _UNKNOWN,
-            statements=Number(sum(one.statements for one in costs)),
             share=Percent(share),
         ),
         evidence=(
@@ -123,11 +115,7 @@ def _costs(case: Case) -> dict[Timed, float]:
     """By setting that is on, the cores that it takes."""
     found = (_pages(case), _log(case), _statements(case), _plans(case))
     each_s = clock_s(case)
-    return {
-        one: one.readings * each_s + one.statements * STATEMENT_S
-        for one in found
-        if one is not None
-    }
+    return {one: one.readings * each_s for one in found if one is not None}
 
 
 def _pages(case: Case) -> Timed | None:
@@ -147,11 +135,14 @@ def _log(case: Case) -> Timed | None:
 
 
 def _statements(case: Case) -> Timed | None:
-    """Each statement, and its sums; without the extension there is no such setting."""
+    """Each statement, before and after; without the extension there is no such setting.
+
+    What keeping the sums costs is not counted: next to the noise of these runs no pair
+    of runs with and without them showed it.
+    """
     if case.variable("pg_stat_statements.track") in (None, "none"):
         return None
-    statements = case.step.qps or 0.0
-    return Timed("pg_stat_statements.track", 2 * statements, statements)
+    return Timed("pg_stat_statements.track", 2 * (case.step.qps or 0.0))
 
 
 def _plans(case: Case) -> Timed | None:
