@@ -26,7 +26,7 @@ from pooled import QUICK, Pool, need
 SCHEMA = Path(run_folder.__file__).with_name("result.schema.json")
 SHORT = ("--duration", "1s", "--warmup", "0s", "--shards", "1")
 SIZES = ("--tables", "2", "--table-size", "1000")
-ENDLESS = ("--duration", "600s", "--warmup", "0s")
+ENDLESS = ("--duration", "600s", "--warmup", "0s", "--think-time", "5ms")
 USERS = 4
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -24,7 +24,10 @@ from pooled import Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-RUN = ("--concurrency", "4", "--duration", "500ms", "--warmup", "0s", "--json", "--no-observe")
+RUN = (
+    *("--concurrency", "4", "--think-time", "2ms", "--duration", "500ms", "--warmup", "0s"),
+    *("--json", "--no-observe"),
+)
 MYSQL = functools.partial(pytest.param, "mysql", marks=pytest.mark.mysql)
 OF_OLTP = tuple(name for name in bundled() if "[table.sbtest]" in text_of_bundled(name))
 

@@ -28,7 +28,10 @@ USUAL = (
 OTHERS = [
     pair for pair in itertools.product(bundled(), ("--prepared", "--text")) if pair not in USUAL
 ]
-RUN = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--json", "--no-observe")
+RUN = (
+    *("--concurrency", "4", "--think-time", "2ms", "--duration", "1s", "--warmup", "0s"),
+    *("--json", "--no-observe"),
+)
 
 
 def url(server: Server, database: str) -> str:

@@ -168,7 +168,7 @@ def ask(run: Run, name: str, wish: str, body: dict[str, float]) -> None:
 
 @pytest.mark.slow
 def test_a_real_run_is_changed_and_stopped_from_its_page(start: Callable[..., Run]) -> None:
-    run = start("--concurrency", "8", "--duration", "600s")
+    run = start("--concurrency", "8", "--duration", "600s", "--think-time", "5ms")
     name = run.line()["name"]
     journal = run.runs / name / "journal.jsonl"
     until(lambda: '"phase":"window"' in journal.read_text() or None)
@@ -214,7 +214,10 @@ def test_metrics_go_with_a_run_and_its_page_when_nobody_looks_any_more(
     start: Callable[..., Run],
 ) -> None:
     metrics = free_port()
-    run = start("--concurrency", "2", "--duration", "600s", "--metrics", f":{metrics}")
+    run = start(
+        *("--concurrency", "2", "--duration", "600s", "--think-time", "5ms"),
+        *("--metrics", f":{metrics}"),
+    )
     name, url = run.line()["name"], f"http://127.0.0.1:{metrics}/metrics"
 
     def scraped() -> str | None:

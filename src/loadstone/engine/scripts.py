@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from loadstone.engine.native import native, starting
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.records import FirstError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ScriptContents(Frozen):
     """Its output while it was loaded."""
 
 
-_REFUSALS = TypeAdapter(tuple[FirstError, ...])
+_REFUSALS = TypeAdapter(tuple[FirstError, ...], config=DEFERRED)
 
 
 class Script:

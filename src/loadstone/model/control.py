@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, TypeAdapter
 
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.message import Message
 from loadstone.model.with_messages import WithMessages
 
@@ -46,4 +46,4 @@ class Remark(WithMessages):
 
 AnyWish = StopRun | SetUsers | SetRate | Remark
 Wish = Annotated[AnyWish, Field(discriminator="kind")]
-WISH: TypeAdapter[AnyWish] = TypeAdapter(Wish)
+WISH: TypeAdapter[AnyWish] = TypeAdapter(Wish, config=DEFERRED)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+DEFERRED = ConfigDict(defer_build=True)
+"""For the validators of a module: each is built when it is first used, not at every start."""
+
 
 class Frozen(BaseModel):
     """A value that was validated once and does not change afterwards."""

@@ -17,7 +17,7 @@ from pydantic import (
     TypeAdapter,
 )
 
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.plan import Distribution, Special
 from loadstone.model.records import LatencyNs, Share
 
@@ -193,4 +193,6 @@ class HostEnd(Frozen):
 
 
 HostRecord = Annotated[HostBegun | HostSample | HostEnd, Field(discriminator="kind")]
-HOST_RECORD: TypeAdapter[HostBegun | HostSample | HostEnd] = TypeAdapter(HostRecord)
+HOST_RECORD: TypeAdapter[HostBegun | HostSample | HostEnd] = TypeAdapter(
+    HostRecord, config=DEFERRED
+)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, TypeAdapter, WrapValidator, model_validator
 
 from loadstone.model.error_codes import MYSQL, Code, Family, number_of, with_family
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.message import Message
 from loadstone.model.pgbench import CommandFigures, LoggedEvent
 
@@ -483,5 +483,5 @@ StepRecord = Annotated[AnyStepRecord, Field(discriminator="kind")]
 AnyLoadRecord = LoadProgress | LoadStalled | LoadEnd
 LoadRecord = Annotated[AnyLoadRecord, Field(discriminator="kind")]
 
-STEP_RECORD: TypeAdapter[AnyStepRecord] = TypeAdapter(StepRecord)
-LOAD_RECORD: TypeAdapter[AnyLoadRecord] = TypeAdapter(LoadRecord)
+STEP_RECORD: TypeAdapter[AnyStepRecord] = TypeAdapter(StepRecord, config=DEFERRED)
+LOAD_RECORD: TypeAdapter[AnyLoadRecord] = TypeAdapter(LoadRecord, config=DEFERRED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Literal, NamedTuple
 
 from loadstone.model.message import say
@@ -36,19 +37,16 @@ HIDES = f"{_TEXTS} | {_NAMES} | {_COMMENTS}"
 OPENS = r"""['"] | /\* | (?<![A-Za-z0-9_$\x80-\U0010ffff])\$(?:[A-Za-z_]\w*)?\$"""
 """What begins one of them."""
 
-_TOKEN = re.compile(
-    rf"""
-      (?P<space> \s++ )
-    | (?P<comment> {_COMMENTS} )
-    | (?P<text> {_TEXTS} )
-    | (?P<name> {_NAMES} )
-    | (?P<word> {_WORDS} )
-    | (?P<number> (?: \d++(?:\.\d*+)? | \.\d++ ) (?:[eE][+-]?\d++)? )
-    | (?P<open> {OPENS} )
-    | (?P<sign> :: | . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_TOKEN = rf"""
+  (?P<space> \s++ )
+| (?P<comment> {_COMMENTS} )
+| (?P<text> {_TEXTS} )
+| (?P<name> {_NAMES} )
+| (?P<word> {_WORDS} )
+| (?P<number> (?: \d++(?:\.\d*+)? | \.\d++ ) (?:[eE][+-]?\d++)? )
+| (?P<open> {OPENS} )
+| (?P<sign> :: | . )
+"""
 
 
 class NotSql(Exception):
@@ -87,9 +85,15 @@ def tokens_of(sql: str) -> list[Token]:
     return list(_tokens(sql))
 
 
+@cache
+def _token() -> re.Pattern[str]:
+    """Compiling it takes tens of milliseconds, which most commands need not spend."""
+    return re.compile(_TOKEN, re.VERBOSE | re.DOTALL)
+
+
 def _tokens(sql: str) -> Iterator[Token]:
     gap = False
-    for match in _TOKEN.finditer(sql):
+    for match in _token().finditer(sql):
         kind = match.lastgroup
         if kind == "open":
             raise NotSql(say("what starts with {start} has no end", start=match[0]))

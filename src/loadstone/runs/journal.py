@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter, model_validator
 from loadstone.model import figure
 from loadstone.model.calibration import Ceilings
 from loadstone.model.failover import LedgerVerdict
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.message import Message, say
 from loadstone.model.observed import SourceName, SourceState
@@ -293,7 +293,9 @@ StepEntry = (
 """Entries that may stand between a step's first line and the next step's."""
 
 Entry = RunBegin | StepBegin | StepEntry | RunEnd
-_ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
+_ENTRY: TypeAdapter[Entry] = TypeAdapter(
+    Annotated[Entry, Field(discriminator="kind")], config=DEFERRED
+)
 
 
 class AppendOnly:

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, TypeAdapter, ValidationError
 
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.message import say
 from loadstone.model.records import Entries
 from loadstone.runs.errors import StoreError
@@ -51,7 +51,9 @@ class BookClosed(Frozen):
 
 
 _Line = BookOpened | BookTold | BookClosed
-_LINE: TypeAdapter[_Line] = TypeAdapter(Annotated[_Line, Field(discriminator="kind")])
+_LINE: TypeAdapter[_Line] = TypeAdapter(
+    Annotated[_Line, Field(discriminator="kind")], config=DEFERRED
+)
 
 
 @dataclass

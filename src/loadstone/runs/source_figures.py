@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter, ValidationError
 
 from loadstone.model.figure import Percent, Seconds
+from loadstone.model.frozen import DEFERRED
 from loadstone.model.message import Message, say
 from loadstone.model.observed import COARSE_S, LEAST_COVERED, Observation, SourceName
 from loadstone.model.result import (
@@ -21,7 +22,7 @@ from loadstone.model.result import (
 
 _REFUSED = "not_evaluated."
 _UPDATED = "updated_columns"
-_TABLES = TypeAdapter(tuple[UpdatedColumns, ...])
+_TABLES = TypeAdapter(tuple[UpdatedColumns, ...], config=DEFERRED)
 
 
 @dataclass

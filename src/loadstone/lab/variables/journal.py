@@ -25,7 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadstone.families import family_of
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.message import say
 from loadstone.model.target import Target
 from loadstone.model.target_url import TargetUrlError, parse_target_url
@@ -292,7 +292,7 @@ class _Restoring(Frozen):
 
 _Line = _Old | _New | _Restoring
 _HEAD: TypeAdapter[_Head] = TypeAdapter(_Head)
-_LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
+_LINE: TypeAdapter[_Line] = TypeAdapter(_Line, config=DEFERRED)
 
 _PEEK_S = 0.05
 """How long `take` waits, in seconds, for a process that checks whether a journal's maker is at

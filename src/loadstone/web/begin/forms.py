@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter
 
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.message import say
 from loadstone.model.target_url import without_passwords_in
 
@@ -146,7 +146,7 @@ class ProveForm(Frozen):
 
 
 Form = Annotated[RunForm | RecipeForm | ProveForm, Field(discriminator="kind")]
-_FORM: TypeAdapter[RunForm | RecipeForm | ProveForm] = TypeAdapter(Form)
+_FORM: TypeAdapter[RunForm | RecipeForm | ProveForm] = TypeAdapter(Form, config=DEFERRED)
 
 
 def form_of(document: object) -> RunForm | RecipeForm | ProveForm:
