@@ -20,7 +20,11 @@ RATE = Ratio("of pgbench's rate", PGBENCH, contest.rate, at_least([RUN], dict.fr
 RATE_OF_SYSBENCH = Ratio(
     "of sysbench's rate", SYSBENCH, contest.rate, at_least([RUN], dict.fromkeys(USERS, 1))
 )
-_LAYOUTS = (prepare.Layout(1, 1_000_000), prepare.Layout(10, 100_000))
+_LAYOUTS = (
+    prepare.Layout(1, 1_000_000),
+    prepare.Layout(10, 100_000),
+    prepare.Layout(10, 500_000),
+)
 
 
 def measure_cpu(asked: Asked, folder: Path) -> Report:
