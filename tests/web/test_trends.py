@@ -30,7 +30,7 @@ def nights(out: Path, script: Script, count: int, slower_from: int) -> list[Path
     made = []
     for night in range(count):
         script.tps = at_rate((400 + night % 3) // (2 if night >= slower_from else 1))
-        plan = a_plan(name="nightly", ladder=(2, 4), duration_s=2.0)
+        plan = a_plan(name=f"nightly{night}", ladder=(2, 4), duration_s=2.0)
         made.append(recorded_run(out, plan))
     return made
 
@@ -38,8 +38,10 @@ def nights(out: Path, script: Script, count: int, slower_from: int) -> list[Path
 def test_peak_and_levels_are_followed_with_the_run_that_changed_them(
     tmp_path: Path, script: Script
 ) -> None:
+    # Runs of one target, whatever they are called.
     runs = nights(tmp_path, script, 8, slower_from=4)
     found = trend_of(runs)
+    assert {one["name"] for one in found["levels"]} == {"mysql://bench@db1/sbtest"}
     assert [one["level"] for one in found["levels"]] == [
         "oltp_read_write, 2 users",
         "oltp_read_write, 4 users",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from loadstone.analyse.change_points import ChangePoint, change_points
 from loadstone.analyse.differences import differences
@@ -29,6 +30,7 @@ from loadstone.analyse.metrics import TPS, Metric
 from loadstone.analyse.paired_sides import Part, Run, parts_of
 from loadstone.model.message import Message, counted, say, say_in
 from loadstone.model.plan import WATCHED
+from loadstone.runs.selection import targets_of
 
 FEWEST_RUNS = 8
 """The fewest runs to judge: with fewer, only a very large change would stand out from noise."""
@@ -57,7 +59,7 @@ class Series:
     """One figure at one level of one history."""
 
     name: str
-    """Name of the runs."""
+    """Name of the runs, or their target."""
     where: Message
     metric: Metric
     points: tuple[Point, ...]
@@ -82,21 +84,37 @@ class Series:
         return [self.values[begin:end] for begin, end in pairwise(ends)]
 
 
-def histories(runs: Sequence[Run], metrics: Sequence[Metric]) -> list[Series]:
-    """All series, by name, level and metric."""
+By = Literal["name", "target"]
+"""Whether runs of one name form a history, or runs of one target."""
+
+THROWAWAY = "throwaway"
+"""The target of runs on throwaway servers, each of which has an address of its own."""
+
+
+def histories(runs: Sequence[Run], metrics: Sequence[Metric], by: By = "name") -> list[Series]:
+    """All series, by name or target, level and metric."""
     found: dict[_Key, list[Part]] = {}
     named: dict[str, list[Run]] = {}
     for run in _in_time(runs):
-        named.setdefault(run.result.run.name, []).append(run)
+        name = _history_of(run, by)
+        named.setdefault(name, []).append(run)
         for part in parts_of(run):
             for cell in part.cells:
-                key = (run.result.run.name, part.variant, cell)
+                key = (name, part.variant, cell)
                 found.setdefault(key, []).append(part)
     return [
         _series(key, parts, metric, named[key[0]])
         for key, parts in sorted(found.items(), key=lambda item: _place(item[0]))
         for metric in metrics
     ]
+
+
+def _history_of(run: Run, by: By) -> str:
+    if by == "name":
+        return run.result.run.name
+    if run.environment.get("sandbox"):
+        return THROWAWAY
+    return ", ".join(targets_of(run.result.run.plan or {})) or run.result.run.name
 
 
 def _in_time(runs: Sequence[Run]) -> list[Run]:
@@ -112,8 +130,8 @@ def _place(key: _Key) -> tuple[str, str, str, int, float]:
     return name, workload, variant, users, rate.highest if rate else 0.0
 
 
-def peaks(runs: Sequence[Run]) -> list[Series]:
-    """The highest rate of each run, at any of its levels: a series by name, variant and workload.
+def peaks(runs: Sequence[Run], by: By = "name") -> list[Series]:
+    """The highest rate of each run, at any level: by name or target, variant and workload.
 
     No gate is judged on them: the level of the peak may differ from run to run.
     """
@@ -121,7 +139,7 @@ def peaks(runs: Sequence[Run]) -> list[Series]:
     for run in _in_time(runs):
         for part in parts_of(run):
             for workload in dict.fromkeys(cell[0] for cell in part.cells):
-                key = (run.result.run.name, part.variant, workload)
+                key = (_history_of(run, by), part.variant, workload)
                 found.setdefault(key, []).append(part)
     made = (_peaks(*key, parts) for key, parts in sorted(found.items()))
     return [series for series in made if series.points]

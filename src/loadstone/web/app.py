@@ -39,6 +39,7 @@ from loadstone.web.localize import translations
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
 from loadstone.web.people import Person
+from loadstone.web.trend_process import NoTrend, trend_apart
 
 DOCUMENT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
 """What a report may do in the browser. Its own policy allows its two scripts by their hashes; this
@@ -174,9 +175,12 @@ class _Site:
         selection = Selection(**{name: query.get(name, "") for name in Selection.model_fields})
         await asyncio.to_thread(self._hub.list.look)
         async with self._making:
-            found = await asyncio.to_thread(trends.trend_of, self._hub.list.chosen(selection))
+            try:
+                found = await trend_apart(self._hub.list.chosen(selection))
+            except NoTrend as error:
+                raise HTTPException(500, say("the runs could not be followed")) from error
         command = command_line(trends.command_words(selection, self._hub.list.runs))
-        return JSONResponse({**found, "command": command})
+        return JSONResponse({**found, "command": command}, 422 if "error" in found else 200)
 
     async def _wish(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from loadstone.analyse.history import Series, Turn, histories, peaks
+from loadstone.analyse.history import By, Series, Turn, histories, peaks
 from loadstone.analyse.matrix import ComparisonError
 from loadstone.analyse.metrics import METRICS, TPS
 from loadstone.analyse.paired_sides import Run, as_run
@@ -32,6 +32,7 @@ FIGURES = ("tps", "p95", "p99")
 """The metrics that are followed, as `--metric` takes them."""
 
 _RESPONSE = FIGURES[1:]
+_BY: By = "target"
 
 
 def trend_of(folders: Sequence[Path]) -> dict[str, Any]:
@@ -45,9 +46,9 @@ def trend_of(folders: Sequence[Path]) -> dict[str, Any]:
         raise ComparisonError(
             say("a trend needs several runs, and these are {number}", number=len(runs))
         )
-    highest = {(each.name, each.workload, each.variant): each for each in peaks(runs)}
+    highest = {(each.name, each.workload, each.variant): each for each in peaks(runs, _BY)}
     levels: dict[tuple[str, Message], dict[str, Series]] = {}
-    for series in histories(runs, [METRICS[name] for name in FIGURES]):
+    for series in histories(runs, [METRICS[name] for name in FIGURES], _BY):
         if len(series.points) > 1:
             levels.setdefault((series.name, series.where), {})[series.metric.name] = series
     shown = [_Level(of, highest) for of in levels.values()]
@@ -69,7 +70,7 @@ def command_words(selection: Selection, runs: Path) -> tuple[str, ...]:
     )
     options = (f"--{name}={value.strip()}" for name, value in given if value.strip())
     metrics = (f"--metric={name}" for name in FIGURES)
-    return ("runs", "trend", *options, *metrics, "--peak", f"--out={runs}")
+    return ("runs", "trend", *options, *metrics, f"--by={_BY}", "--peak", f"--out={runs}")
 
 
 def _read(folders: Sequence[Path]) -> tuple[list[Run], list[str]]:

@@ -65,6 +65,13 @@ class MetricName(Parsed["Metric"]):
     ),
 )
 @option(
+    "--by",
+    type=click.Choice(["name", "target"]),
+    default="name",
+    show_default=True,
+    help=say("Follow the runs of each name, or of each target, whatever they are called."),
+)
+@option(
     "--peak",
     is_flag=True,
     help=say("Follow the highest rate of each run, at any of its levels, as well."),
@@ -97,9 +104,9 @@ def trend(
     # A nightly job's first night is not a failure: its gates are undecided until there are more.
     fewest = 1 if gates.fail_on else 2
     chosen = _chosen(runs, which["selection"], out, fewest, quiet=as_json)
-    found = histories(chosen, wanted)
+    found = histories(chosen, wanted, which["by"])
     checks = judge_history(found, limits)
-    found = [*(peaks(chosen) if which["peak"] else ()), *found]
+    found = [*(peaks(chosen, which["by"]) if which["peak"] else ()), *found]
     if as_json:
         import json
 

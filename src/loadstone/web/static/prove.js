@@ -55,6 +55,8 @@ function say(text, isProblem = false) {
 }
 
 function started() {
+  // Loaded again, the page shows the run, and does not ask what another proof would do.
+  history.replaceState(null, "", `#run=${encodeURIComponent(shown.run)}`);
   watch(shown.run);
   byId("proof-title").focus();
 }
@@ -81,6 +83,7 @@ function draw() {
   byId("proof").hidden = !(isAsked || act || shown.trial || proved.length);
   // Two proofs at the same time would disturb each other's figures.
   byId("prove").disabled = Boolean(act?.at_work);
+  if (act?.at_work && !byId("proof-plan").hidden) plan.forget();
   showCommand();
   showTrial();
   showProved(proved);
