@@ -27,8 +27,10 @@ from loadstone.web.diagnosis import findings
 from loadstone.web.listing import RunList
 from loadstone.web.live_run import LiveRun
 from loadstone.web.metrics import exposition
+from loadstone.web.proving import TrialProgress
 from loadstone.web.series import RunCounts
 from loadstone.web.stream import encode
+from loadstone.web.trends import trend_of
 
 OWN_LIMIT_KB = 2 * 1024 * 1024
 """The memory limit of this program; the imports and a report of a good run take a seventh of it."""
@@ -83,7 +85,9 @@ def looked_at(run: Path, good: Path) -> dict[str, Any]:
     try:
         follow(run)
         encode("findings", findings(run))
-        encode("comparison", compared(good, run))
+        encode("comparison", compared([good, run]))
+        encode("trend", trend_of([good, run]))
+        encode("trial", {"trial": TrialProgress(run).look()})
         code = int(ExitCode.OK)
     except LoadstoneError as error:
         said["err"], code = f"error: {error.message}\n", int(error.exit_code)

@@ -37,8 +37,9 @@ NO_ANSWER_S = 3.0
 
 ROUTES = (
     "/", "/static/live.js", "/static/{}", "/api/events?run={}", "/api/runs", "/api/runs/{}",
-    "/api/runs/{}/stop", "/api/runs/{}/share", "/api/runs/{}/{}", "/api/compare?a={}&b={}",
-    "/runs/{}/report?lang={}", "/runs/{}/result.json", "/compare?a={}&b={}", "/metrics",
+    "/api/runs/{}/stop", "/api/runs/{}/share", "/api/runs/{}/{}", "/api/compare?run={}&run={}",
+    "/api/trend?name={}&workload={}&target={}",
+    "/runs/{}/report?lang={}", "/runs/{}/result.json", "/compare?run={}&run={}", "/metrics",
     "/api/me", "/api/begin",
     "/api/begin/check", "/api/begin/look", "/api/begin/start", "/api/begun", "/api/begun/{}/stop",
     "/{}", "{}", "//{}", "http://{}/", "/api/../{}",

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loadstone.recipes.offered import recipes_offered
+from loadstone.runs.proofs import STEPS, write_proofs
 from loadstone.web.access import Keys
 from loadstone.web.begin.begun import ASKED, FOLDER, Asked
 from loadstone.web.begin.offers import Offers
-from recorded import recorded_run
+from recorded import a_plan, recorded_run, recorder_for
 from scripted_engine import Script
+from web.proved import a_proof, with_a_trial
 from web.served import served
 
 if TYPE_CHECKING:
@@ -92,9 +94,14 @@ def with_an_act(runs: Path) -> None:
     (folder / "ended.json").write_text(json.dumps({"code": 6, "unix_s": 2.0}))
 
 
-def test_axe_finds_nothing_on_any_view(browser: Browser, tmp_path: Path, script: Script) -> None:
+def test_axe_finds_nothing_on_any_view(
+    browser: Browser, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loadstone.web.diagnosis.findings_of", with_a_trial)
     first, second = recorded_run(tmp_path), recorded_run(tmp_path)
     with_an_act(tmp_path)
+    write_proofs(second, [a_proof("not-observed")])
+    trial = recorder_for(second / STEPS, a_plan(name="not-observed", ladder=(4, 4)))
     context = browser.new_context(locale="en-US")
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -103,11 +110,16 @@ def test_axe_finds_nothing_on_any_view(browser: Browser, tmp_path: Path, script:
     with served(tmp_path, Keys(may_run=True), offers=Offers(recipes_offered())) as server:
         page.goto(server.link)
         page.evaluate(AXE.read_text())
-        expect(page.locator("#findings article").first).to_be_visible()
+        expect(page.locator("#proof-rows article")).to_be_visible()
+        expect(page.locator("#proof-trial")).to_be_visible()
+        page.locator("#filters summary").click()
         found += in_every_look(page, "a run")
         page.evaluate(f"location.hash = 'compare={first.name}/{second.name}'")
         expect(page.locator("#comparison table").first).to_be_visible()
         found += in_every_look(page, "a comparison")
+        page.evaluate("location.hash = 'trend='")
+        expect(page.locator("#trend table")).to_be_visible()
+        found += in_every_look(page, "a trend")
         page.evaluate("location.hash = 'begin'")
         expect(page.locator("#begin-target")).to_have_value("throwaway")
         page.locator("#acts-list summary").click()
@@ -117,6 +129,7 @@ def test_axe_finds_nothing_on_any_view(browser: Browser, tmp_path: Path, script:
         page.locator("#begin-kind-recipe").check()
         found += in_every_look(page, "a recipe to begin")
     context.close()
+    trial.close()
     assert found == []
 
 

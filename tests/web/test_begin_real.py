@@ -193,10 +193,46 @@ def test_consent_is_asked_for_and_a_proof_is_begun_from_the_runs_page(
         page.locator("#acts-list a").click()
         expect(page.locator("#state")).to_have_text("finished")
         expect(page.locator("#findings article").first).to_be_visible()
-        page.locator("#prove-link").click()
-        expect(page.locator("#begin-title")).to_contain_text("Prove the findings of")
-        expect(page.locator("#plan-command")).to_contain_text("loadstone diagnose")
-        expect(page.locator("#plan-text")).not_to_be_empty()
+        page.locator("#prove").click()
+        expect(page.locator("#proof-plan-command")).to_contain_text("loadstone diagnose")
+        expect(page.locator("#proof-plan-text")).not_to_be_empty()
+
+
+@pytest.mark.nightly  # the trials take three minutes
+@pytest.mark.timeout(600)
+def test_one_click_lists_what_it_changes_and_the_second_proves_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    need("mariadb")
+    runs = tmp_path / "runs"
+    load = ("run", "oltp_point_select", "--set", "general_log=1", "--concurrency", "8")
+    size = ("--duration", "3s", "--warmup", "0s", "--tables", "1", "--table-size", "100")
+    called(*load, *size, "--out", str(runs), folder=tmp_path)
+    (run,) = runs.glob("*/journal.jsonl")
+    with (
+        nothing_left(runs),
+        serving(runs, "--may-run") as link,
+        opened(browser, link) as page,
+    ):
+        expect(page.locator("#findings article").first).to_be_visible()
+        page.locator("#prove").click()
+        change = "general_log=OFF in place of ON"
+        expect(page.locator("#proof-plan-text")).to_contain_text(change)
+        assert not list(runs.glob(".begun/*")), "looking begins nothing"
+        page.locator("#proof-plan-start").click()
+        expect(page.locator("#proof-trial")).to_contain_text(f"Changed now: {change}")
+        expect(page.locator("#prove")).to_be_disabled()
+        expect(page.locator("#proof-trial")).to_contain_text("what was changed is put back")
+        done = page.locator("#proof-act strong")
+        expect(done).to_have_text("done", timeout=300_000)
+        expect(page.locator("#proof-trial")).to_be_hidden()
+        said = page.locator("#proof-rows article")
+        expect(said).to_contain_text("predicted with it (80 %)")
+        expect(said).to_contain_text("measured with it")
+        assert (run.parent / "proofs.json").exists()
+    (asked,) = runs.glob(".begun/*/asked.json")
+    words = json.loads(asked.read_text())["words"]
+    assert words == ["diagnose", run.parent.name, "--prove", f"--out={runs}"]
 
 
 @pytest.mark.nightly

@@ -118,6 +118,41 @@ def test_who_may_only_watch_changes_no_run(team: Served, running: Path) -> None:
     assert control_requests.take(running) == []
 
 
+def test_who_may_only_watch_proves_nothing_and_stops_no_proof(team: Served, running: Path) -> None:
+    """One click asks for the same command as any: its list, its start, and its stop."""
+    folder = running.parent / FOLDER / "20260101000000-0123abcd"
+    folder.mkdir(parents=True)
+    asked = Asked(
+        id=folder.name, kind="prove", words=("diagnose", running.name, "--prove"), who="runner",
+        targets=("throwaway",), unix_s=1.0, run=running.name,
+    )  # fmt: skip
+    (folder / ASKED).write_text(asked.model_dump_json())
+    form = {"kind": "prove", "run": running.name, "yes": True}
+    before = len(audit(running.parent))
+    for name in ("watcher", "other"):
+        cookie = team.cookie_of(name)
+        for path, body in (
+            ("begin/look", {"form": form}),
+            ("begin/start", {"form": form, "ticket": "0" * 64}),
+            (f"begun/{folder.name}/stop", {}),
+        ):
+            assert team.post(f"/api/{path}", body, Cookie=cookie).status == 403, (name, path)
+    assert acts(running.parent) == [folder / ASKED]
+    assert {path.name for path in folder.iterdir()} == {ASKED}
+    assert not (running / "proofs").exists()
+    assert {line["outcome"] for line in audit(running.parent)[before:]} == {"refused"}
+    (folder / ASKED).unlink()
+    folder.rmdir()
+
+
+def test_who_may_only_watch_reads_trends_of_all_runs(team: Served) -> None:
+    """The folder has one run: that is no trend, and it is said as to everybody."""
+    for name in ("watcher", "runner"):
+        answer = team.get("/api/trend?workload=oltp", Cookie=team.cookie_of(name))
+        assert (answer.status, "several runs" in answer.json["error"]) == (422, True)
+    assert team.get("/api/trend", Cookie="").status == 401
+
+
 def test_who_may_run_stops_only_what_the_person_began(team: Served, running: Path) -> None:
     place = f"/api/runs/{running.name}/stop"
     assert team.post(place, {}, Cookie=team.cookie_of("runner")).status == 403
@@ -240,7 +275,8 @@ def test_a_shared_run_is_read_and_nothing_else(team: Served, running: Path) -> N
     stream.close()
     for path in (
         "/api/runs", "/api/events", "/api/begun", "/api/begin", "/metrics", "/api/runs/other",
-        f"/api/compare?a={running.name}&b={running.name}", "/api/events?run=other",
+        f"/api/compare?run={running.name}&run={running.name}", "/api/events?run=other",
+        f"/compare?run={running.name}&run=other", "/api/trend", f"/api/trend?name={running.name}",
         f"/api/events?run={running.name}&run=other",
     ):  # fmt: skip
         assert team.get(path, Cookie=cookie).status == 403, path

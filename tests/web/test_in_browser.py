@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,18 +14,21 @@ import pytest
 
 from in_browser import FAINT
 from loadstone import engine
+from loadstone.experiments.trials import CHANGED, FACTOR
 from loadstone.model.control import SetUsers, StopRun
 from loadstone.model.engine_plan import step_document
 from loadstone.model.message import plain, say
-from loadstone.model.plan import WATCHED, WorkloadSpec
+from loadstone.model.plan import WATCHED, Step, WorkloadSpec
 from loadstone.model.records import Sample
 from loadstone.model.target import Credentials, Endpoint, Target
 from loadstone.runs import control_requests
 from loadstone.runs.preparing import Preparation
+from loadstone.runs.proofs import STEPS, write_proofs
 from loadstone.runs.recorder import Recorder
 from loadstone.web.access import COOKIE_S
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
+from web.proved import a_proof, with_a_trial
 from web.served import served
 
 if TYPE_CHECKING:
@@ -110,7 +113,8 @@ def test_a_run_is_drawn_with_its_ladder_findings_and_seconds(
         expect(page.locator("#state")).to_have_text("finished")
         expect(page.locator("#rows tbody tr")).to_have_count(2)
         expect(page.locator("#findings article").first).to_be_visible()
-        for figure in ("ladder", "timeline-rates", "timeline-latency", "timeline-connections"):
+        figures = ("ladder", "timeline-rates", "timeline-latency", "timeline-connections", "heat")
+        for figure in figures:
             assert pixels(page, figure) > 10, figure
         expect(page.locator("#controls")).to_be_hidden()
 
@@ -125,6 +129,7 @@ def test_a_run_that_begins_is_shown_and_told_each_second(
         begun(recorder)
         expect(page.locator("#numbers")).to_contain_text("TPS80")
         expect(page.locator("#step")).to_contain_text("8 users")
+        expect(page.locator("#progress")).to_contain_text("about 3 s left of the whole")
         expect(page.locator("#state")).to_have_text("running")
         expect(page.locator("#about")).not_to_contain_text("null")
         recorder.close()
@@ -278,6 +283,84 @@ def test_runs_of_two_workloads_have_no_picture_and_an_ended_run_says_its_level(
         expect(page.locator("#compared-ladders")).to_have_count(0)
         expect(page.locator("#comparison")).not_to_contain_text("what it means")
         expect(page.locator("#comparison")).to_contain_text("workload")
+
+
+def test_a_proof_shows_what_is_changed_now_and_the_prediction_next_to_what_was_measured(
+    page: Page, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loadstone.web.diagnosis.findings_of", with_a_trial)
+    run = recorded_run(tmp_path)
+    trial = recorder_for(run / STEPS, a_plan(name="not-observed", ladder=(4, 4)))
+    changed = Step(
+        number=2, workload="oltp_read_write", concurrency=4, variant=f"{FACTOR}={CHANGED}"
+    )
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        expect(page.locator("#proof-trial")).to_contain_text("Between two steps")
+        trial.begin_step(changed)
+        expect(page.locator("#proof-trial .changed")).to_have_text("Changed now: x=2 in place of 1")
+        expect(page.locator("#proof-trial progress")).to_have_attribute("max", "2")
+        trial.end_step(changed, "stopped")
+        expect(page.locator("#proof-trial")).to_contain_text("1 of 2 steps")
+        trial.end_run("finished")
+        trial.close()
+        write_proofs(run, [a_proof("not-observed")])
+        result = page.locator("#proof-rows article")
+        expect(result).to_contain_text("proven")
+        for text in ("400", "500 .. 700", "600", "+50 % (+40 % .. +60 %)"):
+            expect(result).to_contain_text(text)
+        expect(page.locator("#proof-trial")).to_be_hidden()
+        expect(page.locator("#proof-report")).to_have_attribute(
+            "href", f"/runs/{run.name}/report?lang=en"
+        )
+        # Who may not run anything sees all of it, and no button.
+        expect(page.locator("#prove")).to_be_hidden()
+
+
+def at_rate(rate: int) -> Callable[[int, int], int]:
+    return lambda users, second: rate * users
+
+
+@pytest.mark.slow  # nine runs are recorded
+def test_runs_are_filtered_followed_over_time_and_more_than_two_compared(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    for night in range(8):
+        rate = 500 - night % 2 if night < 4 else 300 + night % 2
+        script.tps = at_rate(rate)
+        recorded_run(tmp_path, a_plan(name="nightly", ladder=(2,), duration_s=2.0))
+    recorded_run(tmp_path, a_plan(name="other", ladder=(2,), duration_s=2.0))
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        listed = page.locator("#runs li")
+        expect(listed).to_have_count(9)
+        page.locator("#filters summary").click()
+        page.locator("#filter-name").fill("night")
+        expect(listed).to_have_count(8)
+        expect(page.locator("#filtered")).to_have_text("8 of 9 runs")
+        page.locator("#trend-of").click()
+        expect(page.locator("#trend-title")).to_have_text("Trend of 8 runs")
+        expect(page.locator("#trend code")).to_contain_text(
+            "loadstone runs trend --named=night --metric=tps"
+        )
+        turns = page.locator("#trend-changes article")
+        expect(turns.first).to_contain_text("-39.8 % (worse) from nightly")
+        for figure in ("trend-rates", "trend-response"):
+            assert pixels(page, figure) > 10, figure
+        # The address alone shows the same, with its filter.
+        page.reload()
+        expect(page.locator("#filter-name")).to_have_value("night")
+        expect(turns.first).to_contain_text("worse")
+        page.locator("#language").select_option("zh")
+        expect(page.locator("#trend-title")).to_have_text("8 次测试的趋势")
+        page.locator("#language").select_option("en")
+        for box in page.locator("nav input[type=checkbox]").all()[:3]:
+            box.check()
+        page.locator("#compare").click()
+        expect(page.locator("#comparison h2")).to_contain_text("2 runs against nightly")
+        expect(page.locator("#comparison tbody").last.locator("tr")).to_have_count(1)
+        expect(page.locator("#comparison thead").last).to_contain_text("change C")
+        assert pixels(page, "compared-ladders") > 10
 
 
 def test_the_report_opens_behind_its_link(page: Page, tmp_path: Path, script: Script) -> None:

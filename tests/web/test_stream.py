@@ -223,12 +223,13 @@ def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: 
         variables = durable | changes | {"socket": run.name}
         write_private_json(run / "environment.json", {"targets": [{"variables": variables}]})
     with served(tmp_path) as page:
-        pair = f"a={one.name}&b={other.name}"
+        pair = f"run={one.name}&run={other.name}"
         found = page.get(f"/api/compare?{pair}").json
         whole = page.get(f"/compare?{pair}")
         chinese = page.get(f"/compare?{pair}&lang=zh")
-        assert page.get(f"/api/compare?a={one.name}").status == 404
-        alone = page.get(f"/api/compare?a={one.name}&b={one.name}")
+        assert page.get(f"/api/compare?run={one.name}").status == 400
+        alone = page.get(f"/api/compare?run={one.name}&run={one.name}")
+        assert page.get("/api/compare?" + "&".join(["run=x"] * 9)).status == 400
     assert (alone.status, alone.json["error"]) == (422, f"there is only one run: {one.name}")
     assert alone.json["told"][alone.json["error"]] == {"zh": f"只有一个测试：{one.name}"}
     assert [side["name"] for side in found["sides"]] == [one.name, other.name]
@@ -246,6 +247,7 @@ def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: 
     assert (against["word"], against["margin"]) == ("not enough evidence", Rules().margin)
     assert (levels[1]["against_first"], levels[8]["against_first"]) == ([], [])
     assert len(found["ladder"]["series"]) == 2
+    assert found["command"] == f"loadstone compare {one.name} {other.name} --out={tmp_path}"
     # For download: a document with its own origin, as the report is.
     assert whole.status == 200
     assert "sandbox" in whole.headers["content-security-policy"]

@@ -6,9 +6,10 @@ there, and is counted in `left_out`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from loadstone.analyse.change_points import ChangePoint, change_points
 from loadstone.analyse.differences import differences
@@ -25,10 +26,11 @@ from loadstone.analyse.gates import (
     quoted,
     unfit,
 )
-from loadstone.analyse.metrics import Metric
+from loadstone.analyse.metrics import TPS, Metric
 from loadstone.analyse.paired_sides import Part, Run, parts_of
 from loadstone.model.message import Message, counted, say, say_in
 from loadstone.model.plan import WATCHED
+from loadstone.runs.selection import targets_of
 
 FEWEST_RUNS = 8
 """The fewest runs to judge: with fewer, only a very large change would stand out from noise."""
@@ -57,7 +59,7 @@ class Series:
     """One figure at one level of one history."""
 
     name: str
-    """Name of the runs."""
+    """Name of the runs, or their target."""
     where: Message
     metric: Metric
     points: tuple[Point, ...]
@@ -68,6 +70,8 @@ class Series:
     """The state of a gate, and the reason, if the newest run of that name has no value here."""
     says_nothing: bool = False
     """Whether no run could have a value here: they only watched, or were stopped on request."""
+    workload: str = ""
+    variant: str = ""
 
     @property
     def values(self) -> list[float]:
@@ -80,21 +84,41 @@ class Series:
         return [self.values[begin:end] for begin, end in pairwise(ends)]
 
 
-def histories(runs: Sequence[Run], metrics: Sequence[Metric]) -> list[Series]:
-    """All series, by name, level and metric."""
+By = Literal["name", "target"]
+"""Whether runs of one name form a history, or runs of one target."""
+
+THROWAWAY = "throwaway"
+"""The target of runs on throwaway servers, each of which has an address of its own."""
+
+
+def histories(runs: Sequence[Run], metrics: Sequence[Metric], by: By = "name") -> list[Series]:
+    """All series, by name or target, level and metric."""
     found: dict[_Key, list[Part]] = {}
     named: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda each: (each.result.run.started_at or "", each.label)):
-        named.setdefault(run.result.run.name, []).append(run)
+    for run in _in_time(runs):
+        name = _history_of(run, by)
+        named.setdefault(name, []).append(run)
         for part in parts_of(run):
             for cell in part.cells:
-                key = (run.result.run.name, part.variant, cell)
+                key = (name, part.variant, cell)
                 found.setdefault(key, []).append(part)
     return [
         _series(key, parts, metric, named[key[0]])
         for key, parts in sorted(found.items(), key=lambda item: _place(item[0]))
         for metric in metrics
     ]
+
+
+def _history_of(run: Run, by: By) -> str:
+    if by == "name":
+        return run.result.run.name
+    if run.environment.get("sandbox"):
+        return THROWAWAY
+    return ", ".join(targets_of(run.result.run.plan or {})) or run.result.run.name
+
+
+def _in_time(runs: Sequence[Run]) -> list[Run]:
+    return sorted(runs, key=lambda each: (each.result.run.started_at or "", each.label))
 
 
 _Key = tuple[str, str, Cell]
@@ -106,13 +130,58 @@ def _place(key: _Key) -> tuple[str, str, str, int, float]:
     return name, workload, variant, users, rate.highest if rate else 0.0
 
 
+def peaks(runs: Sequence[Run], by: By = "name") -> list[Series]:
+    """The highest rate of each run, at any level: by name or target, variant and workload.
+
+    No gate is judged on them: the level of the peak may differ from run to run.
+    """
+    found: dict[tuple[str, str, str], list[Part]] = {}
+    for run in _in_time(runs):
+        for part in parts_of(run):
+            for workload in dict.fromkeys(cell[0] for cell in part.cells):
+                key = (_history_of(run, by), part.variant, workload)
+                found.setdefault(key, []).append(part)
+    made = (_peaks(*key, parts) for key, parts in sorted(found.items()))
+    return [series for series in made if series.points]
+
+
+def _peaks(name: str, variant: str, workload: str, parts: Sequence[Part]) -> Series:
+    def peak(part: Part) -> float | None:
+        cells = (cell for cell in part.cells if cell[0] == workload)
+        rates = (_value(TPS, part, cell) for cell in cells)
+        return max((rate for rate in rates if rate is not None), default=None)
+
+    where = say("peak of {workload}", workload=workload)
+    if variant not in ("", "default"):
+        where = say("{place}, {context}", place=where, context=variant)
+    points, _, turns = _followed(parts, peak)
+    left_out = len(parts) - len(points)
+    return Series(name, where, TPS, points, turns, left_out, workload=workload, variant=variant)
+
+
 def _series(key: _Key, parts: Sequence[Part], metric: Metric, runs: Sequence[Run]) -> Series:
     name, variant, cell = key
+    points, kept, turns = _followed(parts, lambda part: _value(metric, part, cell))
+    where = place_of(cell[0], cell[1], cell[2], variant)
+    says_nothing = not kept and (cell[0] == WATCHED or all(was_stopped(part.run) for part in parts))
+    return Series(
+        name, where, metric, points, turns, len(parts) - len(points),
+        _unseen(runs, parts, kept, cell, metric), says_nothing, cell[0], variant,
+    )  # fmt: skip
+
+
+def _value(metric: Metric, part: Part, cell: Cell) -> float | None:
+    return quoted(metric, [step for step, _ in part.seen(cell) if unfit(step) is None])
+
+
+def _followed(
+    parts: Sequence[Part], value_of: Callable[[Part], float | None]
+) -> tuple[tuple[Point, ...], list[Part], tuple[Turn, ...]]:
+    """The points of a series, the parts that have one, and where the level turns."""
     points: list[Point] = []
     kept: list[Part] = []
     for part in parts:
-        steps = [step for step, _ in part.seen(cell) if unfit(step) is None]
-        value = quoted(metric, steps)
+        value = value_of(part)
         if value is not None:
             points.append(Point(part.run.label, part.run.result.run.started_at, value))
             kept.append(part)
@@ -120,12 +189,7 @@ def _series(key: _Key, parts: Sequence[Part], metric: Metric, runs: Sequence[Run
         Turn(point, _differs(kept[point.at - 1], kept[point.at]))
         for point in change_points([point.value for point in points])
     )
-    where = place_of(cell[0], cell[1], cell[2], variant)
-    says_nothing = not kept and (cell[0] == WATCHED or all(was_stopped(part.run) for part in parts))
-    return Series(
-        name, where, metric, tuple(points), turns, len(parts) - len(points),
-        _unseen(runs, parts, kept, cell, metric), says_nothing,
-    )  # fmt: skip
+    return tuple(points), kept, turns
 
 
 def was_stopped(run: Run) -> bool:

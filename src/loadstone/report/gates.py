@@ -16,10 +16,11 @@ from loadstone.report.names import GATE_STATES
 
 def value_of(metric: Metric, value: float, words: Language = ENGLISH) -> str:
     """A figure with its unit."""
-    return words.value(_figure(metric, value))
+    return words.value(figure_of(metric, value))
 
 
-def _figure(metric: Metric, value: float) -> Message | Figure:
+def figure_of(metric: Metric, value: float) -> Message | Figure:
+    """The same as a part of a message."""
     match metric.kind:
         case "time":
             return say("{value} ms", value=Rate(value))
@@ -46,7 +47,7 @@ def sentence(check: Check, words: Language = ENGLISH) -> str:
 def _value(check: Check, value: float) -> Message:
     name = check.metric.name
     if not check.is_change:
-        return say("{metric} {value}", metric=name, value=_figure(check.metric, value))
+        return say("{metric} {value}", metric=name, value=figure_of(check.metric, value))
     if check.interval is None:
         return say("{metric} {value}", metric=name, value=Change(value))
     if says_nothing(check.interval):

@@ -17,7 +17,7 @@ from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, counted, say, say_in
 from loadstone.model.numbers import count
 from loadstone.report.comparison_document import change_document, check_document
-from loadstone.report.gates import value_of
+from loadstone.report.gates import figure_of, value_of
 from loadstone.report.lines import unbroken
 from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
@@ -72,26 +72,30 @@ def _changed(series: Series, words: Language) -> Section:
 
 
 def _turn(series: Series, turn: Turn, words: Language) -> Iterator[str]:
-    point = turn.point
-    before, after = (value_of(series.metric, each, words) for each in (point.before, point.after))
-    worse = (point.relative < 0) == series.metric.higher_is_better
-    yield words(
-        say(
-            "{change} ({direction}) from {run} on: {before} before, {after} after, p {p}",
-            change=Change(point.relative),
-            direction=say("worse") if worse else say("better"),
-            run=series.points[point.at].run,
-            before=before,
-            after=after,
-            p=f"{point.p_value:.1g}",
-        )
-    )
+    yield words(said_of_turn(series, turn))
     if turn.differs:
-        yield f"  {words(_differing(turn.differs))}"
+        yield f"  {words(said_of_differences(turn))}"
 
 
-def _differing(labels: Sequence[Message]) -> Message:
-    named, rest = Joined(labels[:_NAMED]), len(labels[_NAMED:])
+def said_of_turn(series: Series, turn: Turn) -> Message:
+    """By how much the level changed, from which run on."""
+    point = turn.point
+    before, after = (figure_of(series.metric, each) for each in (point.before, point.after))
+    worse = (point.relative < 0) == series.metric.higher_is_better
+    return say(
+        "{change} ({direction}) from {run} on: {before} before, {after} after, p {p}",
+        change=Change(point.relative),
+        direction=say("worse") if worse else say("better"),
+        run=series.points[point.at].run,
+        before=before,
+        after=after,
+        p=f"{point.p_value:.1g}",
+    )
+
+
+def said_of_differences(turn: Turn) -> Message:
+    """What else differs between the runs before and after it."""
+    named, rest = Joined(turn.differs[:_NAMED]), len(turn.differs[_NAMED:])
     if rest:
         return say("differs there: {named} and {number} more", named=named, number=Count(rest))
     return say("differs there: {named}", named=named)

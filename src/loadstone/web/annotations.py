@@ -27,8 +27,8 @@ from loadstone.model.plan import Step
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import Entry, RunBegin, StepBegin, StepEnd
 from loadstone.runs.rebuild import JOURNAL
+from loadstone.runs.selection import workload_of
 from loadstone.runs.tail import Tail
-from loadstone.web.live_run import workload_of
 
 TOKEN = "LOADSTONE_GRAFANA_TOKEN"
 """The environment variable with the token of a service account that may write annotations."""

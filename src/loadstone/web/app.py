@@ -26,8 +26,10 @@ from loadstone.model.message import say
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.runs import control_requests, run_folder
-from loadstone.web import comparing
+from loadstone.runs.selection import Selection
+from loadstone.web import comparing, trends
 from loadstone.web.access import PERSON, Guard, Keys
+from loadstone.web.begin.forms import command_line
 from loadstone.web.begin.offers import Offers
 from loadstone.web.begin.routes import BeginRoutes
 from loadstone.web.hub import Hub
@@ -37,6 +39,7 @@ from loadstone.web.localize import translations
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
 from loadstone.web.people import Person
+from loadstone.web.trend_process import NoTrend, trend_apart
 
 DOCUMENT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
 """What a report may do in the browser. Its own policy allows its two scripts by their hashes; this
@@ -85,6 +88,7 @@ class _Site:
                 Route("/api/runs/{run}/{wish}", self._wish, methods=["POST"]),
                 Route("/api/me", self._me),
                 Route("/api/compare", self._compare),
+                Route("/api/trend", self._trend),
                 Route("/runs/{run}/report", self._report),
                 Route("/runs/{run}/result.json", self._exported),
                 Route("/compare", self._comparison),
@@ -139,24 +143,44 @@ class _Site:
         return JSONResponse({"run": info, "rows": [row(step) for step in result.steps]})
 
     async def _compare(self, request: Request) -> Response:
-        pair = self._pair(request)
+        runs = self._compared(request)
         async with self._making:
-            return JSONResponse(await asyncio.to_thread(comparing.compared, *pair))
+            found = await asyncio.to_thread(comparing.compared, runs)
+        command = command_line(comparing.command_words(runs, self._hub.list.runs))
+        return JSONResponse({**found, "command": command})
 
     async def _comparison(self, request: Request) -> Response:
-        pair = self._pair(request)
+        runs = self._compared(request)
         async with self._making:
             words = _language(request)
-            return _document(await asyncio.to_thread(comparing.comparison_of, *pair, words))
+            return _document(await asyncio.to_thread(comparing.comparison_of, runs, words))
 
-    def _pair(self, request: Request) -> tuple[Path, Path]:
-        """The runs `a` and `b` of a query.
+    def _compared(self, request: Request) -> list[Path]:
+        """The runs of a query, the baseline first.
 
         Raises:
             UnknownRun: there is no run of such a name.
+            HTTPException: they are too many, or not two.
         """
-        a, b = (self._hub.list.find(request.query_params.get(side, "")) for side in ("a", "b"))
-        return a, b
+        names = request.query_params.getlist("run")
+        if not 2 <= len(names) <= comparing.MOST:
+            why = say("between two and {most} runs can be compared", most=comparing.MOST)
+            raise HTTPException(400, why)
+        different = list(dict.fromkeys(names))
+        return [self._hub.list.find(name) for name in (different if different[1:] else names)]
+
+    async def _trend(self, request: Request) -> Response:
+        """The trend of the runs that a query selects."""
+        query = request.query_params
+        selection = Selection(**{name: query.get(name, "") for name in Selection.model_fields})
+        await asyncio.to_thread(self._hub.list.look)
+        async with self._making:
+            try:
+                found = await trend_apart(self._hub.list.chosen(selection))
+            except NoTrend as error:
+                raise HTTPException(500, say("the runs could not be followed")) from error
+        command = command_line(trends.command_words(selection, self._hub.list.runs))
+        return JSONResponse({**found, "command": command}, 422 if "error" in found else 200)
 
     async def _wish(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])

@@ -1,35 +1,38 @@
-"""Comparison of two runs as in `loadstone compare`, with a figure of both."""
+"""Comparison of runs as in `loadstone compare`, with a figure of all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loadstone.analyse.differences import Differences, differences
 from loadstone.analyse.environment_diff import surroundings_of
 from loadstone.analyse.matrix import Matrix, matrix
-from loadstone.analyse.paired_sides import Run
+from loadstone.analyse.paired_sides import Run, as_run
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import say
+from loadstone.model.message import Joined, say
 from loadstone.report.comparison_document import comparison_document
 from loadstone.report.comparison_page import as_page
 from loadstone.report.figures.live import ladders
 from loadstone.runs.reader import read_run
 from loadstone.web.localize import translations
 
+MOST = 8
+"""Maximum number of runs in a comparison: more columns could not be read."""
 
-def compared(a: Path, b: Path) -> Mapping[str, Any]:
-    """The second run compared with the first: the document of docs/comparing.md, extended.
 
-    It also has `ladder`, the figure of both runs, and translations of what settings mean and of
+def compared(paths: Sequence[Path]) -> Mapping[str, Any]:
+    """Runs compared with the first of them: the document of docs/comparing.md, extended.
+
+    It also has `ladder`, the figure of all runs, and translations of what settings mean and of
     what was not evaluated.
 
     Raises:
         StoreError: one of them cannot be read.
-        ComparisonError: one of them has no step to compare, or both are the same run.
+        ComparisonError: one of them has no step to compare, or one is named twice.
     """
-    runs = _read(a, b)
+    runs = _read(paths)
     found, differing = _compared(runs)
     figure = ladders({run.label: run.result.steps for run in runs})
     meanings = [row.meaning for row in differing.rows if row.meaning]
@@ -42,22 +45,24 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
     }
 
 
-def comparison_of(a: Path, b: Path, words: Language = ENGLISH) -> str:
-    """A comparison of two runs as a self-contained page that can be passed on.
+def comparison_of(paths: Sequence[Path], words: Language = ENGLISH) -> str:
+    """A comparison of runs as a self-contained page that can be passed on.
 
     Raises:
         StoreError: as `compared`.
         ComparisonError: as `compared`.
     """
-    title = say("Comparison of {a} and {b}", a=a.name, b=b.name)
-    return as_page(title, *_compared(_read(a, b)), words)
+    title = say("Comparison of {sides}", sides=Joined(path.name for path in paths))
+    return as_page(title, *_compared(_read(paths)), words)
 
 
-def _read(a: Path, b: Path) -> list[Run]:
-    return [
-        Run(kept.path.name, kept.result, kept.experiment, kept.environment, kept.seconds)
-        for kept in map(read_run, (a, b))
-    ]
+def command_words(paths: Sequence[Path], runs: Path) -> tuple[str, ...]:
+    """The arguments of `loadstone` that print the same comparison."""
+    return ("compare", *(path.name for path in paths), f"--out={runs}")
+
+
+def _read(paths: Sequence[Path]) -> list[Run]:
+    return [as_run(path.name, read_run(path)) for path in paths]
 
 
 def _compared(runs: list[Run]) -> tuple[Matrix, Differences]:

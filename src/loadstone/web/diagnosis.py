@@ -26,9 +26,11 @@ def _as_json(found: Diagnosis) -> dict[str, Any]:
     document = found.model_dump(mode="json")
     predicted = [with_the_remedy(one) for one in found.findings]
     proved = [proof_sentence(one.proof) if one.proof else None for one in found.findings]
-    for each, rate, proof in zip(document["findings"], predicted, proved, strict=True):
-        each["predicted"], each["proved"] = rate, proof
-    told = translations([text for text in (*predicted, *proved) if text is not None])
+    changes = [one.trial.change if one.trial else None for one in found.findings]
+    said = zip(document["findings"], predicted, proved, changes, strict=True)
+    for each, rate, proof, change in said:
+        each["predicted"], each["proved"], each["change"] = rate, proof, change
+    told = translations([text for text in (*predicted, *proved, *changes) if text is not None])
     return document | {"told": _told(found) | told}
 
 

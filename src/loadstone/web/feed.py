@@ -30,6 +30,8 @@ from loadstone.runs.steplog import StepLog
 from loadstone.runs.tail import Tail
 from loadstone.web.live_run import Event, LiveRun
 from loadstone.web.localize import translations
+from loadstone.web.proving import TrialProgress
+from loadstone.web.running_step import EVERY_S, SHARE_OF_CORE, step_so_far
 from loadstone.web.stream import Notifier, encode
 
 LOOK_EVERY_S = 0.2
@@ -83,6 +85,8 @@ class Feed:
         self._extras: dict[str, Any] = {
             "findings": None,
             "alive": None,
+            "trial": None,
+            "account": None,
             "problem": None,
             "told": {},
         }
@@ -91,8 +95,12 @@ class Feed:
         """The steps, and the time of the proofs, that the findings are of."""
         self._written: dict[int, StepResult] | None = None
         self._alive_at = 0.0
+        self._trials = TrialProgress(run)
+        self._tried_at = 0.0
         self._viewed_at = time.monotonic()
         self._judging: asyncio.Task[None] | None = None
+        self._accounting: asyncio.Task[None] | None = None
+        self._account_at = time.monotonic() + EVERY_S
         self.viewers = 0
         self.ready = asyncio.Event()
         """Set once everything written before the first viewer came has been read."""
@@ -106,7 +114,7 @@ class Feed:
                 found, caught_up = await asyncio.to_thread(self._advance)
                 self._keep(found)
                 if caught_up:
-                    self._look_at_what_is_not_written()
+                    await self._look_at_what_is_not_written()
                     self.ready.set()
                     await asyncio.sleep(LOOK_EVERY_S)
         except LoadstoneError as error:
@@ -167,12 +175,20 @@ class Feed:
             self._kept_bytes -= len(oldest.data)
         self._notifier.notify()
 
-    def _look_at_what_is_not_written(self) -> None:
+    async def _look_at_what_is_not_written(self) -> None:
         now = time.monotonic()
         if now >= self._alive_at + ALIVE_EVERY_S or self._live.has_ended:
             self._alive_at = now
             alive = not self._live.has_ended and run_folder.is_running(self._run)
             self._set_extra("alive", alive)
+        # Only a run that has ended is proved.
+        if self._extras["alive"] is False and now >= self._tried_at + ALIVE_EVERY_S:
+            self._tried_at = now
+            self._set_extra("trial", await asyncio.to_thread(self._trials.look))
+        if self._live.current is None:
+            self._set_extra("account", None)
+        elif now >= self._account_at and (self._accounting is None or self._accounting.done()):
+            self._accounting = asyncio.create_task(self._account_now())
         ended = len(self._live.rows), _proved_at(self._run)
         idle = self._judging is None or self._judging.done()
         if ended[0] and ended != self._judged and idle:
@@ -185,6 +201,22 @@ class Feed:
             self._set_extra("findings", await asyncio.to_thread(self._judge, self._run))
         except LoadstoneError as error:
             self._set_problem(error.message)
+
+    async def _account_now(self) -> None:
+        """Where the users' time goes in the running step, computed while reading goes on."""
+        began = time.monotonic()
+        try:
+            account = await asyncio.to_thread(self._account_so_far)
+        except StoreError:
+            account = None  # the reader of the same file says what is wrong with it
+        ended = time.monotonic()
+        self._account_at = ended + max(EVERY_S, (ended - began) / SHARE_OF_CORE)
+        self._set_extra("account", account if self._live.current else None)
+
+    def _account_so_far(self) -> dict[str, Any] | None:
+        begin, current = self._live.begin, self._live.current
+        step = step_so_far(self._run, begin, current.begin) if begin and current else None
+        return self._live.account(step) if step and step.account else None
 
     def _set_problem(self, why: str) -> None:
         self._set_extra("told", translations([why]))

@@ -13,11 +13,12 @@ from loadstone.model.result import Result
 from loadstone.runs import run_folder, safe_open
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import RunBegin, RunEnd
+from loadstone.runs.labels import LABELS, read_labels
 from loadstone.runs.preparing import preparing_in
 from loadstone.runs.rebuild import JOURNAL
+from loadstone.runs.selection import Described, Selection, targets_of, workload_of
 from loadstone.runs.summaries import utc
 from loadstone.runs.tail import Tail, last_entry
-from loadstone.web.live_run import workload_of
 from loadstone.web.localize import translations
 
 MOST = 500
@@ -31,7 +32,7 @@ _FIRST_LINE = 1
 """In bytes; the line that starts there is read to its end."""
 
 Line = dict[str, Any]
-_Stamp = tuple[int, int, int, int]
+_Stamp = tuple[int, ...]
 
 
 class UnknownRun(Exception):
@@ -82,6 +83,17 @@ class RunList:
         ]
         return [run for run in open_ends if run_folder.is_running(run)]
 
+    def chosen(self, selection: Selection) -> list[Path]:
+        """The folders of the selected runs that were listed at the last look, oldest first.
+
+        Damaged ones are left out.
+        """
+        return [
+            self.runs / line["name"]
+            for line in reversed(self.lines)
+            if line["state"] != "damaged" and selection.has(_described(line))
+        ]
+
     def find(self, name: str) -> Path:
         """The folder of a run, by its exact name.
 
@@ -115,8 +127,9 @@ class RunList:
 
     def _read(self, run: Path) -> Line:
         try:
+            labels = read_labels(run)
             if safe_open.is_there(run / run_folder.RESULT):
-                return _of_result(run.name, run_folder.load(run))
+                return _of_result(run.name, run_folder.load(run)) | {"labels": labels}
             if run.name not in self._begins:
                 self._begins[run.name] = _begin(run)
         except StoreError as error:
@@ -127,7 +140,16 @@ class RunList:
                 "problem": error.message,
                 "told": told,
             }
-        return {"name": run.name, "state": _state(run)} | self._begins[run.name]
+        return {"name": run.name, "state": _state(run), "labels": labels} | self._begins[run.name]
+
+
+def _described(line: Line) -> Described:
+    return Described(
+        names=(line["name"], line["title"] or ""),
+        workload=line["workload"],
+        targets=line["targets"],
+        labels=line["labels"],
+    )
 
 
 def _state(run: Path) -> str:
@@ -151,7 +173,8 @@ def _stamp(run: Path) -> _Stamp:
     result = run / run_folder.RESULT
     written = result.lstat() if safe_open.is_there(result) else None
     when, size = (written.st_mtime_ns, written.st_size) if written else (0, 0)
-    return journal.st_ino, journal.st_size, when, size
+    labelled = (run / LABELS).lstat().st_mtime_ns if safe_open.is_there(run / LABELS) else 0
+    return journal.st_ino, journal.st_size, when, size, labelled
 
 
 def _of_result(name: str, result: Result) -> Line:
@@ -160,7 +183,9 @@ def _of_result(name: str, result: Result) -> Line:
         "name": name,
         "state": result.run.state,
         "started_at": result.run.started_at,
+        "title": result.run.name,
         "workload": workload_of(plan) if plan else None,
+        "targets": targets_of(plan) if plan else (),
         "steps_planned": result.run.steps_planned,
         "steps_finished": result.run.steps_finished,
         **_best(result),
@@ -195,9 +220,17 @@ def _begin(run: Path) -> Line:
     lines = Tail(run / JOURNAL).read(_FIRST_LINE)
     entry = lines[0].entry if lines else None
     if not isinstance(entry, RunBegin):
-        return {"started_at": None, "workload": None, "steps_planned": None}
+        return {
+            "started_at": None,
+            "title": None,
+            "workload": None,
+            "targets": (),
+            "steps_planned": None,
+        }
     return {
         "started_at": utc(entry.unix_s),
+        "title": entry.name,
         "workload": workload_of(entry.plan),
+        "targets": entry.targets,
         "steps_planned": entry.steps_planned,
     }

@@ -20,7 +20,15 @@ from loadstone.model.records import Connected, Outage, Sample
 from loadstone.model.result import StepResult, Window
 from loadstone.report.figures.account import account_figure
 from loadstone.report.figures.figure import short
-from loadstone.report.figures.live import TIMELINES, Point, ladder, timeline
+from loadstone.report.figures.live import (
+    HEAT_ABOUT,
+    HEAT_TITLE,
+    TIMELINES,
+    Point,
+    heat,
+    ladder,
+    timeline,
+)
 from loadstone.report.notes import step_notes
 from loadstone.runs.journal import (
     Changed,
@@ -40,9 +48,11 @@ from loadstone.runs.journal import (
     let_go_on,
 )
 from loadstone.runs.observations import fits, observation_of
-from loadstone.runs.rebuild import JOURNAL, RunLog
+from loadstone.runs.rebuild import JOURNAL, LATENCIES, RunLog
+from loadstone.runs.selection import workload_of
 from loadstone.runs.source_figures import SourceSums, host_figures
 from loadstone.runs.steplog import StepLog
+from loadstone.web.latency_columns import LatencyColumns, row_labels
 from loadstone.web.localize import translated_notes, translations
 
 KEPT_S = 900
@@ -95,9 +105,11 @@ class LiveRun:
 
     _log: RunLog = field(init=False)
     _names: dict[int, ObservedNames] = field(default_factory=dict)
+    _latencies: LatencyColumns = field(init=False)
 
     def __post_init__(self) -> None:
         self._log = RunLog(self.folder / JOURNAL)
+        self._latencies = LatencyColumns(self.folder / LATENCIES)
 
     def take(self, entry: Entry) -> Iterator[Event]:
         """Process the journal's next line; yields the events for viewers."""
@@ -204,17 +216,27 @@ class LiveRun:
             "notes": list(self.notes),
             "told": translations(self.notes) | translated_notes(self.rows),
             "ladder": self._ladder(),
-            "account": self._account(),
+            "account": self.account(),
             "timelines": {name: self._timeline(name) for name in TIMELINES},
+            "heat": {
+                "title": HEAT_TITLE,
+                "about": HEAT_ABOUT,
+                "option": heat(row_labels()),
+                "columns": list(self._latencies.kept),
+            },
         }
 
     def _ladder(self) -> Data:
         return ladder(self.rows, by_rate=self.by_rate)
 
-    def _account(self) -> Data | None:
-        """Where the users' time went in the latest ladder; `None` if that is not known."""
-        last = self.rows[-1] if self.rows else None
-        mine = [level for level in levels(self.rows) if last and _is_of_ladder(level, last)]
+    def account(self, running: StepResult | None = None) -> Data | None:
+        """Where the users' time went in the latest ladder; `None` if that is not known.
+
+        `running`: the step that runs, up to now.
+        """
+        rows = [*self.rows, *([running] if running else [])]
+        last = rows[-1] if rows else None
+        mine = [level for level in levels(rows) if last and _is_of_ladder(level, last)]
         figure = account_figure(mine, ENGLISH)
         if figure is None:
             return None
@@ -244,7 +266,10 @@ class LiveRun:
                 began = self._log.steps[-1].load_began_s
                 self.second = _second(sample)
                 at = round(began + sample.to_s, 2)
-                yield Event("second", {"second": self.second, "points": self._add(at, self.second)})
+                points = self._add(at, self.second)
+                columns = self._latencies.read_on()
+                data = {"second": self.second, "points": points, "heat": columns}
+                yield Event("second", data)
             case Outage() as outage:
                 yield self._note(_cut_off(outage))
 
@@ -267,7 +292,7 @@ class LiveRun:
         self.rows.append(self.row_of(ended))
         self.second, self.last = {}, None
         telling = translated_notes(self.rows[-1:])
-        now = {"ladder": self._ladder(), "account": self._account()}
+        now = {"ladder": self._ladder(), "account": self.account()}
         yield Event("row", {"row": row(self.rows[-1]), "told": telling, **now})
 
     def _add(self, at: float, figures: Data) -> Data:
@@ -287,13 +312,6 @@ class LiveRun:
 
 
 _DRAWN = frozenset(line.id for figure in TIMELINES.values() for line in figure.lines)
-
-
-def workload_of(plan: Data) -> str | None:
-    """The workload's name, in plans of any version."""
-    named = plan.get("workload")
-    name = named.get("name") if isinstance(named, dict) else None
-    return name if isinstance(name, str) else None
 
 
 def _is_of_ladder(level: Level, step: StepResult) -> bool:

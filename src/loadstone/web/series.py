@@ -19,7 +19,7 @@ from loadstone.model.result import StepResult
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import Changed, EngineEntry, Entry, RunBegin, StepBegin, StepEnd
 from loadstone.runs.rebuild import JOURNAL, RunLog, step_result
-from loadstone.web.live_run import workload_of
+from loadstone.runs.selection import workload_of
 
 _QUANTILES = {"0.5": "p50", "0.9": "p90", "0.95": "p95", "0.99": "p99", "0.999": "p999"}
 UNNAMED = "unnamed"

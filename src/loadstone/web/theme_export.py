@@ -17,8 +17,23 @@ from loadstone.model.language import ENGLISH, Language, translating
 from loadstone.model.message import Message, say_in
 from loadstone.report.account import PERCENT_OF_TIME, REST, UNNAMED
 from loadstone.report.figures.account import ABOUT
-from loadstone.report.figures.live import TIMELINES, ladder
+from loadstone.report.figures.live import (
+    HEAT_ABOUT,
+    HEAT_AXES,
+    HEAT_TEXTS,
+    HEAT_TITLE,
+    TIMELINES,
+    ladder,
+)
 from loadstone.report.figures.palette import themes
+from loadstone.report.figures.trend import (
+    ABOUT_RATES,
+    ABOUT_RESPONSE,
+    AT_LEVEL,
+    AT_PEAK,
+    RATES,
+    RESPONSE,
+)
 from loadstone.report.names import (
     DIFFERENCE_GROUPS,
     GROUPS,
@@ -88,4 +103,6 @@ def _of_figures() -> Iterable[str]:
         option = ladder([], by_rate=by_rate)
         yield option["xAxis"]["name"]
         yield option["yAxis"][0]["name"]
+    yield from (HEAT_TITLE, HEAT_ABOUT, *HEAT_AXES, *HEAT_TEXTS)
+    yield from (RATES, RESPONSE, AT_PEAK, AT_LEVEL, ABOUT_RATES, ABOUT_RESPONSE)
     yield from (*PLACE_NAMES.values(), REST, UNNAMED, PERCENT_OF_TIME, ABOUT)

@@ -1,4 +1,4 @@
-"""`loadstone runs list|show|export|attach|trend`."""
+"""`loadstone runs list|label|show|export|attach|trend`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from loadstone.cli.commands.trend import trend
 from loadstone.cli.help.command import group, option
 from loadstone.cli.language import current, in_words
 from loadstone.cli.options.observe import LimitSpec
+from loadstone.cli.options.selection import selection_options
 from loadstone.cli.options.types import (
     DURATION,
     FILE,
@@ -30,6 +31,19 @@ if TYPE_CHECKING:
     import polars
 
     from loadstone.runs.parquet.read import Which
+    from loadstone.runs.selection import Selection
+
+
+class LabelText(Parsed[str]):
+    """`nightly`."""
+
+    name = "LABEL"
+
+    def read(self, text: str) -> str:
+        """The label, or a usage error."""
+        from loadstone.runs.labels import a_label
+
+        return a_label(text)
 
 
 @group(help=say("List, show and export past runs, and follow their trend."))
@@ -41,20 +55,23 @@ runs.add_command(trend)
 
 
 @runs.command("list", help=say("List all runs, oldest first."))
+@selection_options
 @out_option
 @json_option
-def list_(out: Path, as_json: bool) -> None:
+def list_(selection: Selection, out: Path, as_json: bool) -> None:
     """List the runs."""
     import json
 
     from loadstone.cli.screen import show
     from loadstone.report.runs import runs_table
     from loadstone.runs import run_folder
+    from loadstone.runs.labels import read_labels
+    from loadstone.runs.selection import is_selected
 
-    found = list(run_folder.list_runs(out))
+    found = [each for each in run_folder.list_runs(out) if is_selected(each, selection)]
     if as_json:
         listed = [
-            {"run": str(each.folder), "problem": each.problem}
+            {"run": str(each.folder), "problem": each.problem, "labels": read_labels(each.folder)}
             | ({"info": each.result.run.model_dump(mode="json")} if each.result else {})
             for each in found
         ]
@@ -64,6 +81,35 @@ def list_(out: Path, as_json: bool) -> None:
     else:
         rows = ((each.folder.name, each.result, each.problem) for each in found)
         show(runs_table(rows, current()))
+
+
+@runs.command(
+    help=say(
+        "Give a run labels, by which runs list, runs trend and the live page find it.\n\n"
+        "Without LABEL the run's labels are printed. RUN is a run folder, the start of its name, or"
+        " last."
+    ),
+    examples=((say("label the last run"), "loadstone runs label last nightly mariadb-11.4"),),
+)
+@click.argument("run")
+@click.argument("labels", nargs=-1, type=LabelText(), metavar="[LABEL]...")
+@option("--remove", is_flag=True, help=say("Remove these labels from the run."))
+@out_option
+def label(run: str, labels: tuple[str, ...], remove: bool, out: Path) -> None:
+    """Give a run labels."""
+    from loadstone.runs import run_folder
+    from loadstone.runs.labels import read_labels, write_labels
+
+    if remove and not labels:
+        raise click.UsageError(say("--remove needs the labels to remove"))
+    path = run_folder.find(out, run)
+    before = read_labels(path)
+    kept = [each for each in before if not (remove and each in labels)]
+    now = kept if remove else list(dict.fromkeys((*kept, *labels)))
+    if labels:
+        write_labels(path, now)
+    for each in now:
+        click.echo(each)
 
 
 @runs.command(

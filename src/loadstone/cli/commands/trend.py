@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loadstone.cli.help.command import command, option
 from loadstone.cli.language import current
 from loadstone.cli.options.gates import Gates, conclude, trend_gate_options
+from loadstone.cli.options.selection import selection_options
 from loadstone.cli.options.types import Parsed, json_option, out_option
 from loadstone.model.message import say
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from loadstone.analyse.metrics import Metric
     from loadstone.analyse.paired_sides import Run
     from loadstone.runs.run_folder import Listed
+    from loadstone.runs.selection import Selection
 
 _METRICS = ("tps", "p99")
 
@@ -62,6 +64,19 @@ class MetricName(Parsed["Metric"]):
         "Figure to follow, such as tps, p99 or write_p95. May be repeated. [default: tps, p99]"
     ),
 )
+@option(
+    "--by",
+    type=click.Choice(["name", "target"]),
+    default="name",
+    show_default=True,
+    help=say("Follow the runs of each name, or of each target, whatever they are called."),
+)
+@option(
+    "--peak",
+    is_flag=True,
+    help=say("Follow the highest rate of each run, at any of its levels, as well."),
+)
+@selection_options
 @json_option
 @trend_gate_options
 @out_option
@@ -71,9 +86,10 @@ def trend(
     as_json: bool,
     gates: Gates,
     out: Path,
+    **which: Any,
 ) -> int:
     """Show the trend of many runs."""
-    from loadstone.analyse.history import histories, judge_history
+    from loadstone.analyse.history import histories, judge_history, peaks
     from loadstone.analyse.metrics import METRICS
     from loadstone.cli.screen import show
     from loadstone.model.exit_codes import ExitCode
@@ -87,8 +103,10 @@ def trend(
     wanted += [METRICS[name] for name in limits if METRICS[name] not in wanted]
     # A nightly job's first night is not a failure: its gates are undecided until there are more.
     fewest = 1 if gates.fail_on else 2
-    found = histories(_chosen(runs, out, fewest, quiet=as_json), wanted)
+    chosen = _chosen(runs, which["selection"], out, fewest, quiet=as_json)
+    found = histories(chosen, wanted, which["by"])
     checks = judge_history(found, limits)
+    found = [*(peaks(chosen, which["by"]) if which["peak"] else ()), *found]
     if as_json:
         import json
 
@@ -99,7 +117,9 @@ def trend(
     return ExitCode.OK if passed else ExitCode.THRESHOLD
 
 
-def _chosen(words: Sequence[str], out: Path, fewest: int, *, quiet: bool) -> list[Run]:
+def _chosen(
+    words: Sequence[str], selection: Selection, out: Path, fewest: int, *, quiet: bool
+) -> list[Run]:
     """The requested runs, each once; one that cannot be read is reported and left out.
 
     Raises:
@@ -111,14 +131,18 @@ def _chosen(words: Sequence[str], out: Path, fewest: int, *, quiet: bool) -> lis
     from loadstone.cli.errors import announce
     from loadstone.runs import run_folder
     from loadstone.runs.reader import read_run
+    from loadstone.runs.selection import is_selected
 
-    listed = list(run_folder.list_runs(out))
+    listed = [each for each in run_folder.list_runs(out) if is_selected(each, selection)]
     for each in listed:
         if each.problem:
             announce(
                 say("left out: {run}: {why}", run=each.folder.name, why=each.problem), quiet=quiet
             )
     paths = _paths(words, listed, out)
+    if not selection.is_all:
+        known = {each.folder for each in listed}
+        paths = [path for path in paths if path in known]
     if len(paths) < fewest:
         what = " ".join(words) or str(out)
         raise ComparisonError(

@@ -31,20 +31,9 @@ def heat_figure(found: StepLatencies, words: Language, group: str) -> Figure | N
     option: Option = {
         "tooltip": {"trigger": "item"},
         "grid": {"left": 84, "right": 28, "top": 16, "bottom": 84},
-        "xAxis": _category(seconds, words(say("seconds since the load began")), 26),
-        "yAxis": _category([_edge(edge) for edge in edges[:-1]], words(say("latency, ms")), 60),
-        "visualMap": {
-            "min": 0,
-            "max": max(most, 0.3),
-            "dimension": 2,
-            "text": [words(say("many")), words(say("few"))],
-            "orient": "horizontal",
-            "right": 28,
-            "bottom": 0,
-            "itemHeight": 90,
-            "itemWidth": 10,
-            "inRange": {"color": list(CIVIDIS)},
-        },
+        "xAxis": category(seconds, words(say("seconds since the load began")), 26),
+        "yAxis": category([_edge(edge) for edge in edges[:-1]], words(say("latency, ms")), 60),
+        "visualMap": shades(most, words),
         "dataZoom": zooms(1, slider=False),
         "dataset": {
             "dimensions": [
@@ -77,6 +66,22 @@ def heat_figure(found: StepLatencies, words: Language, group: str) -> Figure | N
         group=group,
         renderer="canvas",
     )
+
+
+def shades(most: float, words: Language) -> Option:
+    """The colours of a heat map, from few events to many; `most`: the highest log10 of a count."""
+    return {
+        "min": 0,
+        "max": max(most, 0.3),
+        "dimension": 2,
+        "text": [words(say("many")), words(say("few"))],
+        "orient": "horizontal",
+        "right": 28,
+        "bottom": 0,
+        "itemHeight": 90,
+        "itemWidth": 10,
+        "inRange": {"color": list(CIVIDIS)},
+    }
 
 
 def percentile_figure(found: StepLatencies, words: Language) -> Figure | None:
@@ -149,7 +154,8 @@ def _edge(nanoseconds: float) -> str:
     return f"{nanoseconds / 1e6:.2g}" if nanoseconds < 1e8 else f"{nanoseconds / 1e6:.0f}"
 
 
-def _category(labels: list[str], name: str, gap: int) -> Option:
+def category(labels: list[str], name: str, gap: int) -> Option:
+    """An axis of a heat map: a label for each column or row."""
     return {
         "type": "category",
         "data": labels,

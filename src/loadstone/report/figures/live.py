@@ -10,14 +10,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import levels
+from loadstone.model.language import ENGLISH
 from loadstone.model.message import Message, say
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Option, axis, short, users_axis
+from loadstone.report.figures.latency import category, shades
 
 Point = tuple[float, float | None]
 
-_DASHES: tuple[str | list[int], ...] = ("solid", "dashed", "dotted", [8, 3, 2, 3])
+DASHES: tuple[str | list[int], ...] = ("solid", "dashed", "dotted", [8, 3, 2, 3])
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,12 @@ TIMELINES: dict[str, Timeline] = {
 def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
     """The option of the named figure; `points` are those so far, by the series' id."""
     made = TIMELINES[name]
-    frame = _frame()
+    common = frame()
     # Four names at most: they fit in two lines, and no reader has to turn a page.
-    frame["legend"] |= {"type": "plain"}
-    frame["grid"] |= {"top": 50, "right": 72 if len(made.axes) > 1 else 28}
+    common["legend"] |= {"type": "plain"}
+    common["grid"] |= {"top": 50, "right": 72 if len(made.axes) > 1 else 28}
     return {
-        **frame,
+        **common,
         "xAxis": _seconds(),
         "yAxis": [
             _height(name, at, made.highest) | ({"minInterval": 1} if made.whole else {})
@@ -123,6 +125,38 @@ def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
         "series": [
             _line(line, number, points.get(line.id, ()), stacked=made.stacked)
             for number, line in enumerate(made.lines)
+        ],
+    }
+
+
+HEAT_TITLE = say("Response times of all events")
+HEAT_ABOUT = say(
+    "How many events took how long, by second; yellow is many, dark blue is few (logarithmic)."
+)
+HEAT_AXES = (say("s"), say("latency, ms"))
+HEAT_TEXTS = (say("many"), say("few"), say("log10 of events"), say("events"))
+
+
+def heat(rows: Sequence[str]) -> Option:
+    """The heat map without its columns, which the page adds; `rows`: labels of the latencies."""
+    across, up = HEAT_AXES
+    return {
+        "animation": False,
+        "tooltip": {"trigger": "item", "renderMode": "richText", "confine": True},
+        "grid": {"left": 72, "right": 28, "top": 12, "bottom": 76},
+        "xAxis": category([], across, 24),
+        "yAxis": [category(list(rows), up, 52)],
+        "visualMap": shades(0, ENGLISH),
+        "series": [
+            {
+                "id": "heat",
+                "type": "heatmap",
+                "name": HEAT_TEXTS[3],
+                "dimensions": [across, up, *HEAT_TEXTS[2:]],
+                "encode": {"x": 0, "y": 1, "value": 2, "tooltip": [0, 1, 3]},
+                "progressive": 0,
+                "data": [],
+            }
         ],
     }
 
@@ -159,12 +193,12 @@ def _drawn(runs: Mapping[str, Sequence[StepResult]], *, by_rate: bool) -> Option
             "type": "line",
             "data": [[x, y] for x, y in points],
             "symbolSize": 8,
-            "lineStyle": {"width": 2, "type": _DASHES[number % len(_DASHES)]},
+            "lineStyle": {"width": 2, "type": DASHES[number % len(DASHES)]},
         }
         for number, (name, points) in enumerate(lines)
     ]
     return {
-        **_frame(),
+        **frame(),
         "xAxis": axis("value", say("events/s asked for")) if by_rate else users_axis(say("users")),
         "yAxis": [_height(say("events/s"), 0)],
         "series": series,
@@ -185,7 +219,8 @@ def _ladders(
     return [(name, sorted(points)) for name, points in found.items()]
 
 
-def _frame() -> Option:
+def frame() -> Option:
+    """What all figures of the page have in common: room, legend, tooltip."""
     return {
         "animation": False,
         "aria": {"enabled": True},
@@ -224,7 +259,7 @@ def _line(line: Line, number: int, points: Sequence[Point], *, stacked: bool) ->
         "type": "line",
         "yAxisIndex": line.axis,
         "showSymbol": False,
-        "lineStyle": {"width": 1.5, "type": _DASHES[number % len(_DASHES)]},
+        "lineStyle": {"width": 1.5, "type": DASHES[number % len(DASHES)]},
         "data": [list(point) for point in points],
         **({"stack": "all", "areaStyle": {"opacity": 0.35}} if stacked else {}),
     }

@@ -1,47 +1,28 @@
 // Beginning work: a form becomes a command line, which is looked at first and then started. The page can do nothing
 // that the command line cannot, so the command is always there to copy.
 
+import { post } from "./asking.js";
 import { byId, element, show } from "./elements.js";
-import { chosenLanguage, hear, listed, pair, speech, spoken, t } from "./words.js";
+import { Plan } from "./plan.js";
+import { chosenLanguage, hear, listed, moment, pair, speech, spoken, t } from "./words.js";
 
-const HEAD = { "x-loadstone": "1", "content-type": "application/json" };
 const LOOK_MS = 1500;
 const THROWAWAY = "throwaway";
 const ANOTHER = "another";
 
 let offered = null;
-let looked = null; // what was shown: { form, ticket }
+let plan = null;
 let acts = [];
 let timer = null;
-let proving = null; // the name of the run whose findings are to be proved
 
 export async function whoAmI() {
   const answer = await fetch("/api/me").catch(() => null);
   return answer?.ok ? answer.json() : { name: "", may_run: false, may_steer: false, only: null };
 }
 
-async function post(path, body) {
-  const answer = await fetch(path, { method: "POST", headers: HEAD, body: JSON.stringify(body) });
-  const found = await answer.json().catch(() => ({ error: answer.statusText }));
-  hear(found.told);
-  if (!answer.ok) throw new Error(spoken(found.error ?? answer.statusText));
-  return found;
-}
-
-// What is shown: the form, or the proofs of one run.
-
-export async function showBegin(run) {
-  proving = run ?? null;
-  forget();
-  byId("begin-form").hidden = Boolean(run);
-  byId("prove-about").hidden = !run;
-  if (run) {
-    byId("begin-title").textContent = t("Prove the findings of {run}", { run });
-    look({ kind: "prove", run, yes: false });
-  } else {
-    byId("begin-title").textContent = t("Start a run");
-    await offer();
-  }
+export async function showBegin() {
+  plan.words();
+  await offer();
   watchActs();
 }
 
@@ -161,7 +142,6 @@ function changed(place, name) {
 }
 
 function form() {
-  if (proving) return { kind: "prove", run: proving };
   if (byId("begin-kind-recipe").checked) {
     return {
       kind: "recipe", recipe: byId("begin-recipe").value, quick: byId("begin-quick").checked,
@@ -197,53 +177,14 @@ function showLevel(isNew) {
 
 // Looking, then starting
 
-function forget() {
-  looked = null;
-  byId("plan").hidden = true;
-  byId("begin-answer").textContent = "";
-}
-
 function say(text, isProblem = false) {
   byId("begin-answer").textContent = text;
   byId("begin-answer").className = isProblem ? "problem" : "";
 }
 
-async function look(asked) {
-  forget();
-  say(t("Asking what this would do …"));
-  try {
-    const found = await post("/api/begin/look", { form: asked, language: chosenLanguage() });
-    looked = { form: asked, ticket: found.ticket };
-    say("");
-    showPlan(found, asked);
-  } catch (error) {
-    say(error.message, true);
-  }
-}
-
-function showPlan(found, asked) {
-  byId("plan").hidden = false;
-  byId("plan-text").textContent = found.text;
-  byId("plan-text").classList.toggle("problem", found.code !== 0);
-  byId("plan-command").textContent = found.command;
-  byId("plan-yes-row").hidden = !(found.needs_yes || asked.yes);
-  byId("plan-yes").checked = Boolean(asked.yes);
-  byId("plan-start").disabled = !found.ticket;
-  byId("plan-title").focus();
-}
-
-async function start() {
-  if (!looked?.ticket) return;
-  byId("plan-start").disabled = true;
-  try {
-    await post("/api/begin/start", { ...looked, language: chosenLanguage() });
-    forget();
-    say(t("It was started, and goes on without this page."));
-    await watchActs();
-    byId("acts-title").focus();
-  } catch (error) {
-    say(error.message, true);
-  }
+async function started() {
+  await watchActs();
+  byId("acts-title").focus();
 }
 
 async function check() {
@@ -284,7 +225,7 @@ function showActs() {
 
 function act(one, isOpen) {
   const went = one.at_work || one.code === 0 ? "good" : "bad";
-  const facts = listed([new Date(1000 * one.unix_s).toLocaleString(), one.who]);
+  const facts = listed([moment(1000 * one.unix_s), one.who]);
   const run = one.run === null ? null
     : element("a", { href: `#run=${encodeURIComponent(one.run)}`, "data-key": `run-${one.id}` }, one.run);
   return element("li", {},
@@ -308,22 +249,13 @@ async function stop(id) {
   }
 }
 
-async function copy() {
-  const text = byId("plan-command").textContent;
-  try {
-    await navigator.clipboard.writeText(text);
-    say(t("The command was copied."));
-  } catch {
-    getSelection().selectAllChildren(byId("plan-command"));
-  }
-}
-
 export function onBegin() {
+  plan = new Plan("plan", say, started);
   byId("begin-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    look(form());
+    plan.look(form());
   });
-  byId("begin-form").addEventListener("input", forget);
+  byId("begin-form").addEventListener("input", () => plan.forget());
   byId("begin-kind-run").addEventListener("change", showKind);
   byId("begin-kind-recipe").addEventListener("change", showKind);
   byId("begin-target").addEventListener("change", showTarget);
@@ -332,15 +264,10 @@ export function onBegin() {
   byId("begin-quick").addEventListener("change", showRecipe);
   byId("begin-load").addEventListener("change", () => showLevel(true));
   byId("begin-check").addEventListener("click", check);
-  byId("plan-start").addEventListener("click", start);
-  byId("plan-copy").addEventListener("click", copy);
-  byId("plan-yes").addEventListener("change", (event) => {
-    look({ ...(looked?.form ?? form()), yes: event.target.checked });
-  });
   showLevel(false);
 }
 
 export function beginInOtherWords() {
   showLevel(false);
-  if (!byId("begin").hidden) showBegin(proving);
+  if (!byId("begin").hidden) showBegin();
 }

@@ -7,6 +7,11 @@ import { chartTheme, onTheme } from "./theme.js";
 
 const KEPT = 900;
 
+// Figures over the run's seconds show the same moment: that of the pointer over one of them.
+const CLOCK = "clock";
+const isOfClock = (id) => id.startsWith("timeline-");
+echarts.connect(CLOCK);
+
 export class Charts {
   constructor() {
     this.drawn = new Map();
@@ -22,9 +27,18 @@ export class Charts {
     const place = byId(id);
     if (!place) return;
     const chart = echarts.init(place, chartTheme(), { renderer: "canvas" });
+    if (isOfClock(id)) chart.group = CLOCK;
     chart.setOption(translated(option, about));
     place.setAttribute("aria-label", t(about));
     this.drawn.set(id, { chart, option, about, changed: false });
+  }
+
+  // Changes of a figure's option, its data among them.
+  update(id, changes) {
+    const shown = this.drawn.get(id);
+    if (!shown) return;
+    shown.option = { ...shown.option, ...changes };
+    shown.chart.setOption(translated(shown.option, shown.about));
   }
 
   // Points by the series' id; the next `refresh` shows them.
@@ -83,8 +97,12 @@ function translated(option, about) {
     aria: { enabled: true, label: { description: t(about) } },
     xAxis: axis(option.xAxis),
     yAxis: [option.yAxis].flat().map(axis),
-    series: option.series.map((one) => ({ ...one, name: t(one.name) })),
+    series: option.series.map((one) => ({ ...one, name: t(one.name), ...dimensions(one) })),
   };
+}
+
+function dimensions(series) {
+  return series.dimensions ? { dimensions: series.dimensions.map((name) => t(name)) } : {};
 }
 
 // Names of categories are shown as they are.

@@ -1,4 +1,4 @@
-// Comparison of two runs: first the differences, then each level (document: docs/comparing.md).
+// Comparison of runs with the first of them: first the differences, then each level (document: docs/comparing.md).
 
 import { byId, element, show, table } from "./elements.js";
 import {
@@ -6,15 +6,17 @@ import {
 } from "./words.js";
 
 // Tables have letters for the runs, whose names are long.
-const NAMES = ["A", "B"];
+const NAMES = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 let asked = 0;
 
-export async function showComparison([a, b], charts) {
+export const MOST = NAMES.length;
+
+export async function showComparison(names, charts) {
   const place = byId("comparison");
   const mine = ++asked;
-  show(place, element("p", { class: "quiet" }, t("reading both runs")));
-  const query = new URLSearchParams({ a, b });
+  show(place, element("p", { class: "quiet" }, t("reading the runs")));
+  const query = new URLSearchParams(names.map((name) => ["run", name]));
   let found;
   try {
     const response = await fetch(`/api/compare?${query}`);
@@ -30,23 +32,25 @@ export async function showComparison([a, b], charts) {
   // Points of different work in one picture would look as if they could be compared.
   const isShared = found.levels.some(({ sides }) => sides.length > 1);
   show(place,
-    element("h2", {}, t("{b} against {a}", { a, b })),
-    element("p", { class: "quiet" }, `A ${a}`, element("br"), `B ${b}`),
+    element("h2", {}, names.length === 2 ? t("{b} against {a}", { a: names[0], b: names[1] })
+      : t("{number} runs against {first}", { number: number(names.length - 1), first: names[0] })),
+    element("p", { class: "quiet" }, names.map((name, at) => [at ? element("br") : null, `${NAMES[at]} ${name}`]).flat()),
+    element("p", {}, element("code", {}, found.command)),
     element("p", {}, element("a", { href: `/compare?${query}&lang=${chosenLanguage()}`, target: "_blank", rel: "noopener" },
       t("Open the whole comparison"))),
     found.interleaved ? null : element("p", { class: "quiet" },
       t("Separate runs differ in more than was intended: an experiment measures both in turns.")),
     element("h3", {}, t("What differs")),
-    differences(found, [a, b]),
+    differences(found, names),
     element("h3", {}, t("Levels")),
     isShared ? element("div", { class: "figure tall", id: "compared-ladders", role: "img" })
-      : element("p", {}, t("No level was measured with the same workload in both runs: their rates cannot be compared.")),
+      : element("p", {}, t("No level was measured with the same workload in several of these runs: their rates cannot be compared.")),
     element("div", { class: "scrolls", tabindex: "0" }, levels),
     found.levels.some(({ sides }) => sides.some(({ tps }) => tps === null))
       ? element("p", { class: "quiet" },
         t("* counts in no mean: it did not finish, never settled, lost users, or was held back")) : null);
-  table(levels, columns(a, b), found.levels);
-  if (isShared) charts.draw("compared-ladders", found.ladder, "Events a second of both runs at each level.");
+  table(levels, columns(names), found.levels);
+  if (isShared) charts.draw("compared-ladders", found.ladder, "Events a second of each run at each level.");
 }
 
 function differences({ differences: differs, not_evaluated: unknown }, sides) {
@@ -71,7 +75,7 @@ function differences({ differences: differs, not_evaluated: unknown }, sides) {
       t("not evaluated: {causes}", { causes: listed(missing.map(spoken)) })) : null);
 }
 
-function columns(a, b) {
+function columns(names) {
   const of = (level, side) => level.sides.find((one) => one.side === side);
   const rate = (level, side) => {
     const found = of(level, side);
@@ -80,19 +84,19 @@ function columns(a, b) {
     const ends = found.tps_interval;
     return ends ? `${number(found.tps)} (${number(ends.low)} .. ${number(ends.high)})` : number(found.tps);
   };
-  // Of two sides, one is compared with the first, or none if one was not measured.
-  const against = (level) => level.against_first[0];
-  const change = (level) => against(level)?.changes.tps?.relative ?? null;
+  // Of each side but the first, if it was measured; of two, the column needs no letter.
+  const against = (level, side) => level.against_first.find((one) => one.side === side);
+  const change = (level, side) => against(level, side)?.changes.tps?.relative ?? null;
+  const others = names.slice(1);
+  const named = (text, at) => (others.length === 1 ? text : `${text} ${NAMES[at + 1]}`);
   return [
     [t("level"), false, (level) => listed([level.context, level.workload, users(level.concurrency),
       level.rate ? t("{rate} events/s due", { rate: due(level.rate) }) : null])],
-    [t("TPS of {run}", { run: NAMES[0] }), true, (level) => rate(level, a)],
-    [t("TPS of {run}", { run: NAMES[1] }), true, (level) => rate(level, b)],
-    [t("change"), true, (level) => change(level) === null ? "-"
-      : `${change(level) > 0 ? "+" : ""}${percent(change(level))}`],
-    [t("p99 of {run}, ms", { run: NAMES[0] }), true, (level) => number(of(level, a)?.figures.p99)],
-    [t("p99 of {run}, ms", { run: NAMES[1] }), true, (level) => number(of(level, b)?.figures.p99)],
-    [t("result"), false, (level) => against(level) ? said(against(level)) : "-"],
+    ...names.map((name, at) => [t("TPS of {run}", { run: NAMES[at] }), true, (level) => rate(level, name)]),
+    ...others.map((name, at) => [named(t("change"), at), true, (level) => change(level, name) === null ? "-"
+      : `${change(level, name) > 0 ? "+" : ""}${percent(change(level, name))}`]),
+    ...names.map((name, at) => [t("p99 of {run}, ms", { run: NAMES[at] }), true, (level) => number(of(level, name)?.figures.p99)]),
+    ...others.map((name, at) => [named(t("result"), at), false, (level) => against(level, name) ? element("div", { class: "verdict" }, said(against(level, name))) : "-"]),
   ];
 }
 

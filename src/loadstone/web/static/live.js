@@ -1,34 +1,40 @@
 // The page: shows one stream of events from the server as they arrive.
 
+import { post } from "./asking.js";
 import { beginInOtherWords, onBegin, showBegin, whoAmI } from "./begin.js";
 import { Charts } from "./charts.js";
-import { showComparison } from "./compare.js";
+import { MOST, showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
+import { choose, chosen, filtersIn, offerFilters, onFilters, selected } from "./filters.js";
+import { Heat } from "./heat.js";
+import { askForProof, onProof, proofInOtherWords, showProof } from "./prove.js";
 import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
+import { showTrend } from "./trend.js";
 import {
-  applyWords, bracketed, chooseLanguage, chosenLanguage, duration, hear, listed, named, number, pair,
+  applyWords, bracketed, chooseLanguage, chosenLanguage, duration, hear, listed, moment, named, number, pair,
   percent, speech, spoken, t, users,
 } from "./words.js";
 
 const GONE_MS = 2000;
 const SURE_MS = 5000;
-const HEAD = { "x-loadstone": "1", "content-type": "application/json" };
 
 const charts = new Charts();
+const heat = new Heat(charts);
 const picked = new Set();
 let runs = [];
 let preparing = [];
 let source = null;
 let shown = null;
 let state = null;
-let compared = null;
+let studied = null; // the comparison or the trend that is shown
 let me = { name: "", may_run: false, may_steer: false, only: null };
-let begins = null; // what of beginning is shown: "form", or the name of a run to prove
+let begins = false; // whether the form to begin with is shown
+let proves = null; // the name of the run whose proof is asked for
 
 function fresh() {
   return {
     run: null, step: null, second: {}, rows: [], notes: [],
-    extras: { findings: null, alive: null, problem: null }, timelines: {}, account: null,
+    extras: { findings: null, alive: null, trial: null, account: null, problem: null }, timelines: {}, account: null, heat: null,
   };
 }
 
@@ -46,30 +52,35 @@ async function tellIfLocked(mine) {
 function wanted() {
   if (me.only !== null) return { run: me.only };
   const asked = new URLSearchParams(window.location.hash.slice(1));
-  if (asked.has("begin") && me.may_run) return { begin: "form" };
-  if (asked.get("prove") && me.may_run) return { begin: asked.get("prove") };
+  if (asked.has("begin") && me.may_run) return { begin: true };
+  if (asked.get("prove")) return { run: asked.get("prove"), prove: me.may_run };
   if (asked.get("compare")) return { compare: asked.get("compare").split("/") };
+  if (asked.has("trend")) return { trend: filtersIn(asked) };
   if (asked.get("run")) return { run: asked.get("run") };
   const going = runs.find((run) => run.state === "running") ?? runs[0];
   return { run: going ? going.name : null };
 }
 
 function follow() {
-  const { run, compare, begin } = wanted();
-  const key = (compare ?? []).join("/");
-  if (compare && key !== compared) {
-    compared = key;
-    showComparison(compare, charts);
+  const { run, compare, trend, begin, prove } = wanted();
+  const key = compare || trend ? JSON.stringify({ compare, trend }) : null;
+  if (key !== studied) {
+    studied = key;
+    if (compare) showComparison(compare, charts);
+    if (trend) choose(trend);
+    if (trend) showTrend(trend, charts);
   }
-  if (!compare) compared = null;
   byId("begin").hidden = !begin;
-  if (begin && begin !== begins) showBegin(begin === "form" ? null : begin);
-  begins = begin ?? null;
+  if (begin && !begins) showBegin();
+  begins = Boolean(begin);
   byId("comparison").hidden = !compare;
-  byId("run").hidden = Boolean(compare) || !run;
-  byId("empty").hidden = Boolean(compare) || Boolean(run) || Boolean(begin);
-  const next = compare ? null : run ?? null;
+  byId("trend").hidden = !trend;
+  byId("run").hidden = !run;
+  byId("empty").hidden = Boolean(studied) || Boolean(run) || Boolean(begin);
+  const next = run ?? null;
   if (source === null || next !== shown) connect(next);
+  if (prove && proves !== run) askForProof(run);
+  proves = prove ? run : null;
   showRuns();
 }
 
@@ -77,7 +88,7 @@ function connect(run) {
   source?.close();
   byId("shared").hidden = true;
   if (run !== shown) {
-    if (!compared) charts.clear();
+    if (!studied) charts.clear();
     state = fresh();
   }
   shown = run;
@@ -126,7 +137,7 @@ function showPreparing() {
   show(byId("preparing"), preparing.map(({ said }) => element("p", {},
     element("strong", {}, pair(t("A run is being prepared"), "")), speech("span", said))));
   byId("no-runs").hidden = runs.length > 0 || preparing.length > 0;
-  byId("empty").hidden = Boolean(compared) || Boolean(begins) || Boolean(wanted().run) || preparing.length > 0;
+  byId("empty").hidden = Boolean(studied) || Boolean(begins) || Boolean(wanted().run) || preparing.length > 0;
 }
 
 // The answer of a search, else the highest rate.
@@ -144,12 +155,19 @@ function showRuns() {
   byId("no-runs").hidden = runs.length > 0;
   const list = byId("runs");
   const focused = document.activeElement?.getAttribute("data-key");
-  show(list, runs.map((run) => {
+  const found = selected(runs);
+  byId("filters").hidden = me.only !== null;
+  byId("filtered").hidden = found.length === runs.length;
+  byId("filtered").textContent = t("{number} of {all} runs", { number: number(found.length), all: number(runs.length) });
+  byId("trend-of").disabled = found.length < 2;
+  offerFilters(runs);
+  show(list, found.map((run) => {
     const key = `run=${encodeURIComponent(run.name)}`;
     const now = stateOf(run);
     const said = listed([
       named("states", now), run.workload,
       best(run),
+      ...(run.labels ?? []),
       run.problem ? spoken(run.problem) : null,
     ]);
     const box = element("input", {
@@ -164,7 +182,11 @@ function showRuns() {
   }));
   // The list is rebuilt, but the keyboard focus stays where it was.
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
-  byId("compare").disabled = picked.size !== 2;
+  byId("compare").disabled = !mayCompare();
+}
+
+function mayCompare() {
+  return picked.size >= 2 && picked.size <= MOST;
 }
 
 // The list is read once a second: of the run that is shown, its own stream knows it first.
@@ -175,15 +197,17 @@ function stateOf(run) {
 function pick(name, isPicked) {
   if (isPicked) picked.add(name);
   else picked.delete(name);
-  byId("compare").disabled = picked.size !== 2;
+  byId("compare").disabled = !mayCompare();
 }
 
 // One run
 
 function takeExtras(data) {
   for (const { told } of [data, ...(data.findings ?? [])]) hear(told);
+  const isSame = JSON.stringify(data.account) === JSON.stringify(state.extras.account);
   state.extras = data;
   showExtras();
+  if (!isSame) showAccount();
 }
 
 function takeSnapshot(data) {
@@ -191,17 +215,23 @@ function takeSnapshot(data) {
   state = { ...state, ...data, extras: state.extras };
   const grid = byId("timelines");
   charts.clear();
-  show(grid, Object.entries(data.timelines).map(([name, { title }]) => element("section", {},
-    element("h4", {}, t(title)),
-    element("p", { class: "quiet empty", id: `empty-${name}`, hidden: true }),
-    element("div", { class: "figure", id: `timeline-${name}`, role: "img" }))));
+  show(grid,
+    Object.entries(data.timelines).map(([name, { title }]) => section(title, `empty-${name}`, `timeline-${name}`)),
+    section(data.heat.title, "empty-heat", "heat", "wide"));
   showAll();
+}
+
+function section(title, empty, figure, shape = null) {
+  return element("section", { class: shape }, element("h4", {}, t(title)),
+    element("p", { class: "quiet empty", id: empty, hidden: true }),
+    element("div", { class: "figure", id: figure, role: "img" }));
 }
 
 function showAll() {
   for (const [name, { option, about }] of Object.entries(state.timelines)) {
     charts.draw(`timeline-${name}`, option, about);
   }
+  heat.draw(state.heat);
   showEmpty();
   showLadder();
   showAccount();
@@ -214,10 +244,12 @@ function showAll() {
 
 // Sent when the step starts, when all users are connected, and when the step is changed by hand.
 function showEmpty() {
-  for (const name of Object.keys(state.timelines)) {
-    const isEmpty = !charts.hasPoints(`timeline-${name}`);
+  const figures = Object.keys(state.timelines).map((name) => [name, `timeline-${name}`]);
+  if (state.heat) figures.push(["heat", "heat"]);
+  for (const [name, figure] of figures) {
+    const isEmpty = !charts.hasPoints(figure);
     byId(`empty-${name}`).hidden = !isEmpty;
-    byId(`timeline-${name}`).classList.toggle("void", isEmpty);
+    byId(figure).classList.toggle("void", isEmpty);
     if (isEmpty) byId(`empty-${name}`).textContent = whyEmpty(name);
   }
 }
@@ -239,6 +271,7 @@ function takeStep(data) {
 function takeSecond(data) {
   state.second = data.second;
   charts.add(data.points);
+  heat.add(data.heat);
   if (state.step && data.second.phase === "window") {
     if (!byId("ladder").clientWidth) showLadder();
     const at = state.run?.by_rate ? state.step.rate_now : state.step.users_now;
@@ -254,6 +287,7 @@ function takeRow(data) {
   state.rows = [...state.rows.filter((row) => row.step !== data.row.step), data.row];
   state.ladder = data.ladder;
   state.account = data.account;
+  state.extras.account = null;
   state.step = null;
   state.second = {};
   showLadder();
@@ -263,12 +297,14 @@ function takeRow(data) {
 }
 
 function showAccount() {
-  byId("accounted").hidden = !state.account;
-  if (!state.account) {
+  const account = state.extras.account ?? state.account;
+  byId("accounted").hidden = !account;
+  byId("account-now").hidden = !state.extras.account;
+  if (!account) {
     charts.drop("account");
     return;
   }
-  const { option, about, height_px: height, narrow } = state.account;
+  const { option, about, height_px: height, narrow } = account;
   const place = byId("account");
   const isNarrow = narrow && place.clientWidth < narrow.below_px;
   place.style.height = `${isNarrow ? narrow.height_px : height}px`;
@@ -312,7 +348,8 @@ function showHead() {
   byId("state").textContent = now ? named("states", now) : "";
   const servers = state.run.targets.map((target, at) =>
     [target, state.run.server_versions[at]].filter(Boolean).join(" "));
-  const about = [state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
+  const began = state.run.unix_s && moment(1000 * state.run.unix_s);
+  const about = [began, state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
   show(byId("about"), about.filter(Boolean).join(" · "), " ",
     ...(now && now !== "running" ? [reportLink(), " ", exportLink()] : []));
   showActsOfRun(now);
@@ -321,23 +358,28 @@ function showHead() {
 
 // What may be done with the run that is shown.
 function showActsOfRun(now) {
-  const isOver = Boolean(now) && now !== "running";
   byId("run-acts").hidden = me.only !== null;
-  byId("prove-link").hidden = !(me.may_run && isOver && now === "finished");
-  byId("prove-link").href = `#prove=${encodeURIComponent(state.run.name)}`;
+  byId("prove").hidden = !(me.may_run && now === "finished");
 }
 
 async function share() {
-  const answer = await fetch(`/api/runs/${encodeURIComponent(shown)}/share`, { method: "POST", headers: HEAD, body: "{}" });
-  const said = await answer.text();
   const place = byId("shared");
   place.hidden = false;
-  if (!answer.ok) {
-    place.textContent = t("Refused: {why}", { why: reason(said) });
-    return;
+  try {
+    const { token } = await post(`/api/runs/${encodeURIComponent(shown)}/share`, {});
+    const link = `${window.location.origin}/?token=${encodeURIComponent(token)}#run=${encodeURIComponent(shown)}`;
+    show(place, t("Who has this link can read this run, and nothing else:"), " ", element("code", {}, link));
+  } catch (error) {
+    place.textContent = error.message;
   }
-  const link = `${window.location.origin}/?token=${encodeURIComponent(JSON.parse(said).token)}#run=${encodeURIComponent(shown)}`;
-  show(place, t("Who has this link can read this run, and nothing else:"), " ", element("code", {}, link));
+}
+
+// An address of its own, which asks for the list of what a proof would do.
+function prove() {
+  proves = null;
+  const address = `#prove=${encodeURIComponent(shown)}`;
+  if (window.location.hash === address) follow();
+  else window.location.hash = address;
 }
 
 function reportLink() {
@@ -358,6 +400,7 @@ function showStep() {
   byId("set-rate").hidden = !isDriven || !step.may_change || !step.rate;
   showNumbers();
   showComing();
+  showProgress();
   if (!step) {
     byId("step").textContent = t("between two steps");
     return;
@@ -384,6 +427,24 @@ function timeLeft() {
   if (!end || at === undefined) return null;
   const values = { time: duration(Math.max(0, end - at)) };
   return phase === "warmup" ? t("warm-up, {time} left", values) : t("measuring, {time} left", values);
+}
+
+// Of all planned steps, without the time in which users connect; `null` where the plan does not say.
+function wholeLeft() {
+  const { warmup_s: warmup, duration_s: lasts, steps_planned: planned } = state.run ?? {};
+  if (!planned || !lasts || warmup === null) return null;
+  const whole = planned * (lasts + warmup);
+  const spent = state.rows.length * (lasts + warmup) + Math.min(state.second.at_s ?? 0, lasts + warmup);
+  return { whole, spent: Math.min(spent, whole) };
+}
+
+function showProgress() {
+  const found = runState() === "running" ? wholeLeft() : null;
+  byId("progress").hidden = !found;
+  if (!found) return;
+  byId("progress-bar").max = found.whole;
+  byId("progress-bar").value = found.spent;
+  byId("progress-left").textContent = t("about {time} left of the whole", { time: duration(found.whole - found.spent) });
 }
 
 // In place of a table without rows.
@@ -479,6 +540,7 @@ function showExtras() {
   showHead();
   showEmpty();
   showStep();
+  if (state.run) showProof(state.run.name, state.extras, me);
   const problem = state.extras.problem;
   byId("problem").hidden = !problem;
   byId("problem").textContent = problem ? spoken(problem) : "";
@@ -520,25 +582,11 @@ function finding(found) {
 // Requests to a run
 
 async function ask(wish, body) {
-  const answer = byId("answer");
   try {
-    const response = await fetch(`/api/runs/${encodeURIComponent(shown)}/${wish}`,
-      { method: "POST", headers: HEAD, body: JSON.stringify(body) });
-    const said = response.ok ? t("Requested; the run applies it within a second, or when its next step starts.")
-      : (await response.text()).trim();
-    answer.textContent = response.ok ? said : t("Refused: {why}", { why: reason(said) });
-  } catch {
-    answer.textContent = t("The server does not answer; trying again.");
-  }
-}
-
-function reason(text) {
-  try {
-    const found = JSON.parse(text);
-    hear(found.told);
-    return found.error ? spoken(found.error) : text;
-  } catch {
-    return text;
+    await post(`/api/runs/${encodeURIComponent(shown)}/${wish}`, body);
+    byId("answer").textContent = t("Requested; the run applies it within a second, or when its next step starts.");
+  } catch (error) {
+    byId("answer").textContent = error.message;
   }
 }
 
@@ -572,11 +620,16 @@ function onControls() {
     }
   });
   byId("share").addEventListener("click", share);
+  byId("prove").addEventListener("click", prove);
   byId("compare").addEventListener("click", () => {
-    // By the order of the list, the newer run is compared with the older one.
-    const [newer, older] = runs.map((run) => run.name).filter((name) => picked.has(name));
-    window.location.hash = `compare=${[older, newer].map(encodeURIComponent).join("/")}`;
+    // By the order of the list, newer runs are compared with the oldest one.
+    const names = runs.map((run) => run.name).filter((name) => picked.has(name)).reverse();
+    window.location.hash = `compare=${names.map(encodeURIComponent).join("/")}`;
   });
+  byId("trend-of").addEventListener("click", () => {
+    window.location.hash = new URLSearchParams({ trend: "", ...chosen() }).toString();
+  });
+  onFilters(showRuns);
 }
 
 // Language, colours, and the address
@@ -587,13 +640,16 @@ function onSwitches() {
   language.addEventListener("change", () => {
     chooseLanguage(language.value);
     applyWords();
-    if (compared) showComparison(wanted().compare, charts);
+    const { compare, trend } = wanted();
+    if (compare) showComparison(compare, charts);
+    else if (trend) showTrend(trend, charts);
     else if (state?.run) {
-      takeSnapshot(state);
+      takeSnapshot({ ...state, heat: { ...state.heat, columns: heat.columns } });
     }
     showRuns();
     showPreparing();
     beginInOtherWords();
+    proofInOtherWords();
   });
   const theme = byId("theme");
   theme.value = chosenTheme();
@@ -605,9 +661,11 @@ applyWords();
 onSwitches();
 onControls();
 onBegin();
+onProof();
 state = fresh();
 window.addEventListener("hashchange", follow);
 me = await whoAmI();
 byId("begin-link").hidden = !me.may_run;
 byId("compare").hidden = me.only !== null;
+byId("trend-of").hidden = me.only !== null;
 connect(wanted().run ?? null);

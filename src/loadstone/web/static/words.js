@@ -107,3 +107,11 @@ export function duration(seconds) {
   if (whole < 120) return `${whole} s`;
   return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
 }
+
+// A moment on this browser's clock, the same in each language: 2026-11-28 14:03.
+export function moment(at) {
+  const when = new Date(at);
+  const two = (value) => String(value).padStart(2, "0");
+  const day = [when.getFullYear(), two(when.getMonth() + 1), two(when.getDate())].join("-");
+  return `${day} ${two(when.getHours())}:${two(when.getMinutes())}`;
+}

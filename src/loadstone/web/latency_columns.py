@@ -1,0 +1,97 @@
+"""How many events of each second took how long: the columns of the live heat map.
+
+Read from the run's latency log as it grows. The engine's histograms are counted into rows of a
+fixed logarithmic scale, so that a column never changes after it was sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loadstone import engine
+from loadstone.runs import safe_open
+from loadstone.runs.errors import StoreError
+from loadstone.runs.hlog import LONGEST_LINE, interval_of, tag_of
+
+KEPT_S = 240
+"""Seconds that viewers get; the report has the whole of each step."""
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Read at once. Where the log is longer at the first look, only its end is read."""
+
+ROWS_A_DECADE = 6
+_LOWEST_NS = 1e4
+_DECADES = 7
+ROWS = ROWS_A_DECADE * _DECADES
+
+Column = dict[str, Any]
+"""`at`: the second since the run's start; `rows`: pairs of a row and the number of its events."""
+
+
+def row_of(latency_ns: float) -> int:
+    """The row of a latency; those beyond the scale are in the first and the last row."""
+    if latency_ns <= _LOWEST_NS:
+        return 0
+    return min(int(math.log10(latency_ns / _LOWEST_NS) * ROWS_A_DECADE), ROWS - 1)
+
+
+def row_labels() -> list[str]:
+    """The lower end of each row in milliseconds."""
+    edges = (_LOWEST_NS * 10 ** (row / ROWS_A_DECADE) / 1e6 for row in range(ROWS))
+    return [f"{edge:.2g}" if edge < 100 else f"{edge:.0f}" for edge in edges]
+
+
+@dataclass
+class LatencyColumns:
+    """Follows one run's latency log."""
+
+    log: Path
+    kept: deque[Column] = field(default_factory=lambda: deque(maxlen=KEPT_S))
+    _at_byte: int | None = None
+
+    def read_on(self) -> list[Column]:
+        """The columns of the lines added since the last call.
+
+        A log that cannot be read has no more of them: the report says what is wrong with it.
+        """
+        try:
+            found = self._counted(self._new_lines())
+        except (OSError, StoreError, engine.LogError, UnicodeDecodeError):
+            return []
+        self.kept.extend(found)
+        return found
+
+    def _new_lines(self) -> Iterable[str]:
+        size = self.log.lstat().st_size
+        if size == self._at_byte:
+            return []
+        with safe_open.opened(self.log) as file:
+            if self._at_byte is None and size > MOST_BYTES:
+                file.seek(size - MOST_BYTES)
+                file.readline(LONGEST_LINE)
+            else:
+                file.seek(self._at_byte or 0)
+            start = file.tell()
+            content = file.read(MOST_BYTES)
+        whole = content[: content.rfind(b"\n") + 1]
+        self._at_byte = start + len(whole)
+        return whole.decode("ascii").splitlines()
+
+    def _counted(self, lines: Iterable[str]) -> list[Column]:
+        found: dict[int, Counter[int]] = {}
+        for line in lines:
+            tag = tag_of(line)
+            if line.startswith("Tag=step-") and tag.endswith("/response"):
+                begin, end = interval_of(line)
+                rows = found.setdefault(math.ceil((begin + end) / 2), Counter())
+                for counts in engine.hlog_counts([line]).values():
+                    for value, times in counts:
+                        rows[row_of(value)] += times
+        return [
+            {"at": at, "rows": sorted(rows.items())} for at, rows in sorted(found.items()) if rows
+        ]
