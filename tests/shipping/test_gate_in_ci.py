@@ -1,8 +1,14 @@
-"""`loadstone-gate`, which CI calls: a first run, one as good as it, and one that became slower."""
+"""`loadstone-gate`, which CI calls: a first run, one as good as it, and one that became slower.
+
+Its `loadstone` on PATH hands each command to this process, since a dozen starts of the program take
+a minute. `.ci/run` calls the gate with the program itself.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree as tree
@@ -13,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from called import called
 from loadstone import engine
 from loadstone.engine import NullServer, NullServerError
 from loadstone.model.null_server import NullServerSettings
@@ -20,6 +27,17 @@ from loadstone.model.null_server import NullServerSettings
 GATE = Path(__file__).resolve().parents[2] / "packaging" / "wheel" / "scripts" / "loadstone-gate"
 LOAD = "oltp_point_select --concurrency 2 --duration 1s --warmup 0s --no-observe"
 FAILED_GATE = 99
+PROGRAM = """\
+#!{} -SE
+import json, socket, sys
+with socket.create_connection({}) as line, line.makefile("rw") as test:
+    test.write(json.dumps(sys.argv[1:]) + "\\n")
+    test.flush()
+    code, out, err = json.load(test)
+sys.stdout.write(out)
+sys.stderr.write(err)
+sys.exit(code)
+"""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -31,6 +49,8 @@ class Job:
     folder: Path
     server: NullServer
     path: str
+    listener: socket.socket
+    """Where the gate's `loadstone` connects."""
 
     def answer_after(self, microseconds: int) -> None:
         self.server.set_script(service_of(microseconds))
@@ -38,12 +58,26 @@ class Job:
     def gate(self, **asked: str) -> subprocess.CompletedProcess[str]:
         run = f"{LOAD} --target mysql://root@127.0.0.1:{self.server.port}/sbtest?tls=disabled"
         given = {"RUN": run, "FOLDER": str(self.folder), "FAIL_ON": "tps<-20%\n  p99>500%\n"}
-        return subprocess.run(
+        gate = subprocess.Popen(
             [GATE],
-            env={**os.environ, "PATH": self.path, "LOADSTONE_CONFIG": "", **given, **asked},
-            capture_output=True,
+            env={**os.environ, "PATH": self.path, **given, **asked},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
+        while gate.poll() is None:
+            self.execute_next()
+        return subprocess.CompletedProcess(gate.args, gate.returncode, *gate.communicate())
+
+    def execute_next(self) -> None:
+        """Execute the gate's next command; a run's signals want the main thread."""
+        try:
+            line, _ = self.listener.accept()
+        except TimeoutError:
+            return
+        with line, line.makefile("rw") as asked:
+            done = called(*json.loads(asked.readline()), folder=self.folder.parent, code=None)
+            json.dump((done.returncode, done.stdout, done.stderr), asked)
 
     def text(self, name: str) -> str:
         return (self.folder / name).read_text()
@@ -58,10 +92,13 @@ def job(tmp_path: Path) -> Iterator[Job]:
     programs = tmp_path / "bin"
     programs.mkdir()
     program = programs / "loadstone"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m loadstone "$@"\n')
-    program.chmod(0o755)
-    server = engine.null_server(NullServerSettings())
-    yield Job(tmp_path / "ci", server, f"{programs}{os.pathsep}{os.environ['PATH']}")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.1)
+        program.write_text(PROGRAM.format(sys.executable, listener.getsockname()))
+        program.chmod(0o755)
+        server = engine.null_server(NullServerSettings())
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        yield Job(tmp_path / "ci", server, path, listener)
     with suppress(NullServerError):  # a test may have stopped it
         server.stop()
 

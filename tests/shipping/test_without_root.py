@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,15 @@ OTHERWISE = {"`null-server`", "`run`", "`serve`", "`sandbox start`", "`sandbox s
 """
 
 
+STAYING = """\
+import json, pathlib, sys
+from called import called
+for line in sys.stdin:
+    done = called(*json.loads(line), folder=pathlib.Path.cwd(), code=None)
+    print(json.dumps([done.returncode, done.stdout, done.stderr]), flush=True)
+"""
+
+
 class Nobody:
     """A user without privileges, with a folder of its own.
 
@@ -106,21 +116,38 @@ class Nobody:
         )
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Run the program; returns its exit code, stdout and stderr."""
-        process = self.open(*arguments)
-        out, err = process.communicate(timeout=100)
-        return process.returncode, out, err
+        """Run a command in the process that stays; returns its exit code, stdout and stderr."""
+        assert self.staying.stdin is not None
+        assert self.staying.stdout is not None
+        self.staying.stdin.write(json.dumps(arguments) + "\n")
+        self.staying.stdin.flush()
+        code, out, err = json.loads(self.staying.stdout.readline())
+        return code, out, err
+
+    @cached_property
+    def staying(self) -> subprocess.Popen[str]:
+        """One process of the user for all commands that end: each start would take a second."""
+        return subprocess.Popen(
+            [*self.prefix, sys.executable, "-c", STAYING],
+            cwd=self.folder,
+            env={**self.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
 
 @pytest.fixture(scope="module")
-def nobody(tmp_path_factory: pytest.TempPathFactory) -> Nobody:
+def nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nobody]:
     someone = Nobody(tmp_path_factory.mktemp("nobody"))
     asked = [*someone.prefix, sys.executable, "-c", "import os; print(os.geteuid())"]
     said = subprocess.run(asked, capture_output=True, text=True)
     if said.returncode != 0:
         pytest.skip(f"root cannot become anybody else here: {said.stderr.strip()}")
     assert int(said.stdout) != 0
-    return someone
+    yield someone
+    someone.staying.communicate(timeout=100)
+    assert someone.staying.returncode == 0
 
 
 @pytest.fixture(scope="module")
