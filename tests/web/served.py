@@ -17,6 +17,7 @@ from loadstone.web.address import Address, listen
 from loadstone.web.begin.offers import Offers
 from loadstone.web.hub import Hub
 from loadstone.web.serving import serve_page
+from loadstone.web.tls import TlsFiles
 
 PATIENCE_S = 20.0
 """Seconds to wait: what takes longer hangs."""
@@ -153,10 +154,14 @@ class Served:
 
 @contextmanager
 def served(
-    runs: Path, keys: Keys | None = None, port: int = 0, offers: Offers | None = None
+    runs: Path,
+    keys: Keys | None = None,
+    port: int = 0,
+    offers: Offers | None = None,
+    tls: TlsFiles | None = None,
 ) -> Iterator[Served]:
     """Serve the page of these runs for the block."""
-    listening = listen(Address("127.0.0.1", port))
+    listening = listen(Address("127.0.0.1", port, tls))
     keys = keys or Keys()
     over = threading.Event()
 
