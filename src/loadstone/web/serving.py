@@ -17,8 +17,8 @@ from loadstone.web.access import Keys, own_names
 from loadstone.web.address import Address, marked
 from loadstone.web.app import page_app
 from loadstone.web.begin.offers import Offers
-from loadstone.web.diagnosis import findings
 from loadstone.web.hub import Hub
+from loadstone.web.judge import findings_apart
 from loadstone.web.limits import IDLE_S, Bounded
 from loadstone.web.tls import TlsFiles
 
@@ -47,7 +47,7 @@ def serve_page(
         TlsRefused: the files of the address's TLS cannot be used.
     """
     bound, address = listening
-    hub = Hub(runs, findings)
+    hub = Hub(runs, findings_apart)
     app = page_app(hub, keys, own_names(address.host), offers)
     ends = partial(until, hub) if until else None
     with marked(runs, address, keys.shown):
