@@ -32,6 +32,7 @@ from benches import (
     tls,
     tpcc,
     trials,
+    viewers,
 )
 from benches.place import RESULTS, ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
@@ -51,6 +52,7 @@ BENCHES: dict[str, Bench] = {
     "prepare": prepare.measure,
     "tpcc": tpcc.measure,
     "templates": templates.measure,
+    "viewers": viewers.measure,
 }
 APART: dict[str, BenchApart] = {
     "known-waits": known_waits.measure,
