@@ -21,6 +21,7 @@ from benches import (
     known_waits,
     measuring,
     observing,
+    opening,
     postgresql,
     prepare,
     proofs,
@@ -31,6 +32,7 @@ from benches import (
     tls,
     tpcc,
     trials,
+    viewers,
 )
 from benches.place import RESULTS, ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
@@ -50,12 +52,14 @@ BENCHES: dict[str, Bench] = {
     "prepare": prepare.measure,
     "tpcc": tpcc.measure,
     "templates": templates.measure,
+    "viewers": viewers.measure,
 }
 APART: dict[str, BenchApart] = {
     "known-waits": known_waits.measure,
     "trials": trials.measure,
     "proofs": proofs.measure,
     "cluster": cluster.measure,
+    "opening": opening.measure,
     "postgresql-cpu": postgresql.measure_cpu,
     "postgresql-prepare": postgresql.measure_prepare,
     "soak": soak.measure,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,21 @@ class Spent:
 def spread(values: Sequence[float]) -> Spread:
     """The median of some values, with their range."""
     return Spread(statistics.median(values), min(values), max(values))
+
+
+def median_within(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
+    """The interval that has the median with this confidence, whatever the distribution.
+
+    Its ends are two of the values, as many from either end; `None` if there are too few for it.
+    """
+    ordered, missed = sorted(values), 1 - level
+    found = None
+    for rank in range(len(ordered) // 2):
+        tail = sum(math.comb(len(ordered), below) for below in range(rank + 1))
+        if 2 * tail / 2 ** len(ordered) > missed:
+            break
+        found = ordered[rank], ordered[-1 - rank]
+    return found
 
 
 def steady_cost_us(short: Spent, long: Spent) -> float:

@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+from loadstone.web import serving
 from loadstone.web.access import Keys
 from loadstone.web.address import Address, listen
 from loadstone.web.begin.offers import Offers
+from loadstone.web.diagnosis import findings
 from loadstone.web.hub import Hub
-from loadstone.web.serving import serve_page
+from loadstone.web.tls import TlsFiles
 
 PATIENCE_S = 20.0
 """Seconds to wait: what takes longer hangs."""
@@ -153,10 +156,14 @@ class Served:
 
 @contextmanager
 def served(
-    runs: Path, keys: Keys | None = None, port: int = 0, offers: Offers | None = None
+    runs: Path,
+    keys: Keys | None = None,
+    port: int = 0,
+    offers: Offers | None = None,
+    tls: TlsFiles | None = None,
 ) -> Iterator[Served]:
     """Serve the page of these runs for the block."""
-    listening = listen(Address("127.0.0.1", port))
+    listening = listen(Address("127.0.0.1", port, tls))
     keys = keys or Keys()
     over = threading.Event()
 
@@ -164,12 +171,16 @@ def served(
         while not over.is_set():
             await asyncio.sleep(0.02)
 
-    thread = threading.Thread(target=serve_page, args=(runs, listening, keys, until, offers))
-    thread.start()
-    try:
-        yield Served(listening[1], keys)
-    finally:
-        over.set()
-        thread.join(PATIENCE_S)
-        listening[0].close()
-        assert not thread.is_alive(), "the server did not end"
+    thread = threading.Thread(
+        target=serving.serve_page, args=(runs, listening, keys, until, offers)
+    )
+    # The scripted engine is in this process, and in no other that would judge a run.
+    with mock.patch.object(serving, "findings_apart", findings):
+        thread.start()
+        try:
+            yield Served(listening[1], keys)
+        finally:
+            over.set()
+            thread.join(PATIENCE_S)
+            listening[0].close()
+    assert not thread.is_alive(), "the server did not end"

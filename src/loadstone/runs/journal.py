@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -396,6 +397,11 @@ OBSERVED = b'{"kind":"observed'
 ENGINE = b'{"kind":"engine"'
 """How lines of the engine begin."""
 
+OF_A_SECOND = re.compile(
+    rb'\{"kind":"(?:observed"|engine","at_s":[^,]*,"step":[^,]*,"record":\{"kind":"sample")'
+)
+"""How lines begin that have the figures of a second: a journal has many of them for each other."""
+
 
 def read_entries(path: Path, from_byte: int = 0, skip: bytes = OBSERVED) -> Iterator[Entry]:
     """All complete lines from `from_byte` on, except those that begin with `skip`.
@@ -439,7 +445,8 @@ class Held:
         Raises:
             StoreError: there is more than a reader may hold.
         """
-        if isinstance(entry, EngineEntry) and isinstance(entry.record, Sample):
+        is_sample = isinstance(entry, EngineEntry) and isinstance(entry.record, Sample)
+        if is_sample or isinstance(entry, Observed):
             return
         self._bytes += size
         if self._bytes > MOST_HELD:

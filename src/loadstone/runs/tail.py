@@ -9,7 +9,7 @@ from pathlib import Path
 from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
-from loadstone.runs.journal import Entry, Held, check_rest, parse
+from loadstone.runs.journal import OF_A_SECOND, Entry, Held, check_rest, parse
 
 MOST_AT_ONCE = 4 * 1024 * 1024
 """Bytes per read: a long journal is read in pieces."""
@@ -29,9 +29,15 @@ class Written:
 class Tail:
     """A reader's position in a journal."""
 
-    def __init__(self, journal: Path) -> None:
+    def __init__(self, journal: Path, seconds_from: int = 0) -> None:
+        """Start at the journal's first byte.
+
+        `seconds_from`: seconds that were written before this byte are passed over; they are most
+        of a journal, and hardly any of the rest.
+        """
         self._journal = journal
         self._held = Held(journal)
+        self._seconds_from = seconds_from
         self.at_byte = 0
 
     def read(self, most: int = MOST_AT_ONCE) -> list[Written]:
@@ -41,6 +47,13 @@ class Tail:
             StoreError: the file cannot be read, has become shorter, or has a line that is not an
                 entry.
         """
+        while True:
+            before = self.at_byte
+            found = self._parsed(self._piece(most))
+            if found or self.at_byte == before:
+                return found
+
+    def _piece(self, most: int) -> bytes:
         try:
             with safe_open.opened(self._journal) as file:
                 if file.seek(0, 2) < self.at_byte:
@@ -52,14 +65,17 @@ class Tail:
                     )
                 file.seek(self.at_byte)
                 # The last line may be longer than the rest of the piece.
-                lines = file.read(most) + file.readline(safe_open.LONGEST_LINE)
+                return file.read(most) + file.readline(safe_open.LONGEST_LINE)
         except OSError as error:
             raise StoreError.from_os("read", self._journal, error) from error
-        return self._parsed(lines)
 
     def _parsed(self, lines: bytes) -> list[Written]:
         found = []
         for line in BytesIO(lines):
+            if self.at_byte < self._seconds_from and OF_A_SECOND.match(line):
+                # No line before that byte is unfinished.
+                self.at_byte += len(line)
+                continue
             place = f"{self._journal}:+{self.at_byte}"
             if not line.endswith(b"\n"):
                 check_rest(line, place)

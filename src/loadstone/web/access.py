@@ -241,12 +241,14 @@ class Guard:
         if refusal:
             app = _refused(refusal, named(headers.get("accept-language", "")))
         is_browser = not refusal and (given.cookie or given.link)
-        cookie = self._cookie(given.person) if is_browser and given.person else None
+        cookie = self._cookie(given.person, scope) if is_browser and given.person else None
         await app(scope, receive, _with_headers(send, cookie))
 
-    def _cookie(self, person: Person) -> str:
+    def _cookie(self, person: Person, scope: Scope) -> str:
         keys = self._keys
-        return f"{keys.cookie_name}={keys.fresh_cookie(person)}; Max-Age={COOKIE_S}; {_COOKIE}"
+        of_tls = "; Secure" if scope["scheme"] == "https" else ""
+        value = f"{keys.cookie_name}={keys.fresh_cookie(person)}"
+        return f"{value}; Max-Age={COOKIE_S}; {_COOKIE}{of_tls}"
 
     def _given(self, scope: Scope, headers: Headers) -> _Given:
         kind, _, bearer = headers.get("authorization", "").partition(" ")

@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +23,7 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
+from loadstone.web.tls import TlsFiles
 
 DEFAULT_PORT = 8321
 MARK = ".live.json"
@@ -46,12 +47,15 @@ class Address:
 
     host: str
     port: int
+    tls: TlsFiles | None = None
+    """`None`: plain HTTP."""
 
     @property
     def url(self) -> str:
         """The URL that a browser on this machine opens."""
         host = _EVERYWHERE.get(self.host, self.host)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def link(self, token: str | None) -> str:
         """The link that opens the page; `None`: the user chose the token and adds it."""
@@ -109,7 +113,7 @@ def listen(address: Address) -> tuple[socket.socket, Address]:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(place)
         found.listen(_BACKLOG)
-        return found, Address(address.host, found.getsockname()[1])
+        return found, replace(address, port=found.getsockname()[1])
     except OSError as error:
         if found:
             found.close()
@@ -188,7 +192,7 @@ def _is_own(mark: BinaryIO) -> bool:
 class _Mark(Frozen):
     """The page's address in a folder of runs. People read it, and anyone may own the folder."""
 
-    url: str = Field(pattern=r"^http://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/$")
+    url: str = Field(pattern=r"^https?://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/$")
     token: str | None = Field(pattern=r"^[A-Za-z0-9_-]+$")
     pid: int
 

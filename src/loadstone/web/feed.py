@@ -23,12 +23,13 @@ from loadstone.report.figures.live import goes_by_rate
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import PROOFS
-from loadstone.runs.rebuild import JOURNAL, step_result
+from loadstone.runs.rebuild import JOURNAL, read_log, step_result
+from loadstone.runs.recent import recent_from
 from loadstone.runs.recorder import read_asked
 from loadstone.runs.safe_open import is_there
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.tail import Tail
-from loadstone.web.live_run import Event, LiveRun
+from loadstone.web.live_run import KEPT_S, Event, LiveRun
 from loadstone.web.localize import translations
 from loadstone.web.proving import TrialProgress
 from loadstone.web.running_step import EVERY_S, SHARE_OF_CORE, step_so_far
@@ -74,13 +75,15 @@ class Feed:
         self._run = run
         self._judge = judge
         self._notifier = notifier
-        self._tail = Tail(run / JOURNAL)
+        self._recent_from = recent_from(run / JOURNAL, KEPT_S)
+        """The byte from which on seconds are shown; those before it are not even parsed."""
+        self._tail = Tail(run / JOURNAL, self._recent_from)
         self._live = LiveRun(run, self._row_of, *_of_asked(run))
         self._guarded = Lock()
         """Held by the thread that reads, or that takes a snapshot of what was read."""
         self._events: deque[_Numbered] = deque()
         self._kept_bytes = 0
-        self._from = 0
+        self._from = self._recent_from
         """Only events after this number are kept."""
         self._extras: dict[str, Any] = {
             "findings": None,
@@ -231,13 +234,16 @@ class Feed:
     def _row_of(self, step: StepLog) -> StepResult:
         """The row from result.json if the run ended before we read it; else from the journal."""
         if self._written is None:
-            self._written = _written_rows(self._run)
+            self._written = _written_rows(self._run, whole=self._recent_from > 0)
         known = self._written.get(step.step.number)
         # A step that ends while we follow is not in that file, as the run may have been resumed.
         if known is not None and not self.ready.is_set():
             return known
         begin = self._live.begin
         assert begin is not None, "a step ends in a run that has begun"
+        if step.begin.journal_from < self._recent_from:  # some of its seconds were passed over
+            read = read_log(self._run, step.begin.journal_from).steps
+            step = next(one for one in read if one.begin == step.begin)
         return step_result(self._run, step, begin)
 
 
@@ -274,8 +280,12 @@ def _of_asked(run: Path) -> tuple[bool, bool]:
     return search is None and asked.experiment is None, by_rate
 
 
-def _written_rows(run: Path) -> dict[int, StepResult]:
-    if not is_there(run / run_folder.RESULT):
+def _written_rows(run: Path, *, whole: bool) -> dict[int, StepResult]:
+    """The rows in result.json; with `whole`, where there is none, those of the journal.
+
+    Rebuilding all rows at once reads the journal once, and not once for each.
+    """
+    if not (whole or is_there(run / run_folder.RESULT)):
         return {}
     try:
         return {step.step: step for step in run_folder.load(run).steps}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -16,9 +17,10 @@ from loadstone.web.access import Keys, own_names
 from loadstone.web.address import Address, marked
 from loadstone.web.app import page_app
 from loadstone.web.begin.offers import Offers
-from loadstone.web.diagnosis import findings
 from loadstone.web.hub import Hub
-from loadstone.web.limits import Bounded
+from loadstone.web.judge import findings_apart
+from loadstone.web.limits import IDLE_S, Bounded
+from loadstone.web.tls import TlsFiles
 
 GRACE_S = 2
 """How long requests under way at the end may still take."""
@@ -42,22 +44,41 @@ def serve_page(
 
     Raises:
         StoreError: there is no such folder and none can be made.
+        TlsRefused: the files of the address's TLS cannot be used.
     """
     bound, address = listening
-    hub = Hub(runs, findings)
+    hub = Hub(runs, findings_apart)
     app = page_app(hub, keys, own_names(address.host), offers)
     ends = partial(until, hub) if until else None
     with marked(runs, address, keys.shown):
-        asyncio.run(_serve(app, bound, ends, hub.close))
+        _run(_serve(app, bound, ends, hub.close, address.tls))
 
 
 def serve(app: ASGIApp, bound: socket.socket, until: _Ends) -> None:
     """Serve any application; ends as `serve_page` does."""
-    asyncio.run(_serve(app, bound, until, lambda: None))
+    _run(_serve(app, bound, until, lambda: None))
+
+
+def _run(serving: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        runner.run(serving)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Limits how long a client may take for its TLS handshake, which uvicorn has no setting for."""
+
+    async def create_server(self, *args: Any, **named: Any) -> Any:
+        """A server, as `asyncio` makes it."""
+        limits = {"ssl_handshake_timeout": IDLE_S} if named.get("ssl") else {}
+        return await super().create_server(*args, **named, **limits)
 
 
 async def _serve(
-    app: ASGIApp, bound: socket.socket, until: _Ends | None, close: Callable[[], None]
+    app: ASGIApp,
+    bound: socket.socket,
+    until: _Ends | None,
+    close: Callable[[], None],
+    tls: TlsFiles | None = None,
 ) -> None:
     config = uvicorn.Config(
         app,
@@ -69,6 +90,7 @@ async def _serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
+        ssl_context_factory=(lambda config, default: tls.context()) if tls else None,
     )
     server = _Server(config, close)
     ending = asyncio.create_task(_end(server, until)) if until else None

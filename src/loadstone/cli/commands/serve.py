@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,15 @@ def _taken_token() -> str | None:
         " and on which targets (docs/live.md)."
     ),
 )
+@option(
+    "--tls-cert",
+    type=FILE,
+    help=say(
+        "Serve HTTPS with the certificate in this file (PEM; those of its issuers follow it)."
+        " [default: plain HTTP]"
+    ),
+)
+@option("--tls-key", type=FILE, help=say("With --tls-cert: the file with its private key (PEM)."))
 def serve(
     out: Path,
     address: Address,
@@ -89,6 +99,8 @@ def serve(
     may_run: bool,
     targets: tuple[str, ...],
     users: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
 ) -> int:
     """Serve the live page."""
     from loadstone.web.extras import need_page
@@ -102,6 +114,7 @@ def serve(
     if targets and not may_run:
         raise click.UsageError(say("{option} needs --may-run", option="--target"))
     keys = _keys(token, users, may_run=may_run)
+    address = _with_tls(address, tls_cert, tls_key)
     if not out.is_dir():
         _make_or_refuse(out, may_run=may_run or users is not None)
     from loadstone.web.address import found, listen
@@ -119,6 +132,29 @@ def serve(
     except KeyboardInterrupt:
         pass  # Ctrl-C is the normal way to end it
     return 0
+
+
+def _with_tls(address: Address, certificate: Path | None, key: Path | None) -> Address:
+    """The address, with the files of its TLS if there are any.
+
+    Raises:
+        TlsRefused: they cannot be used.
+    """
+    if certificate is None and key is None:
+        return address
+    if certificate is None or key is None:
+        raise click.UsageError(
+            say(
+                "{option} needs {other}",
+                option="--tls-cert" if key is None else "--tls-key",
+                other="--tls-key" if key is None else "--tls-cert",
+            )
+        )
+    from loadstone.web.tls import TlsFiles
+
+    files = TlsFiles(certificate, key)
+    files.context()
+    return replace(address, tls=files)
 
 
 def _make_or_refuse(out: Path, *, may_run: bool) -> None:

@@ -1,0 +1,37 @@
+"""Findings that a process of its own makes: the same, and its errors are reported."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from loadstone.runs.errors import StoreError
+from loadstone.runs.rebuild import JOURNAL
+from loadstone.web import judge
+from loadstone.web.diagnosis import findings
+from loadstone.web.judge import JudgeFailed, findings_apart
+
+REAL = Path(__file__).parents[1] / "compatibility/folders/0.1/ladder-20261124T084358Z"
+
+
+@pytest.mark.slow  # two processes are started
+def test_the_findings_and_the_errors_are_those_of_this_process(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(REAL, run)
+    found = findings_apart(run)
+    assert found == findings(run)
+    assert found[0]["findings"]
+    shutil.rmtree(run)
+    with pytest.raises(StoreError, match=JOURNAL) as refused:
+        findings_apart(run)
+    assert refused.value.message.template, "it can be translated"
+
+
+def test_a_process_that_fails_is_not_taken_for_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge.sys, "executable", shutil.which("false"))
+    with pytest.raises(JudgeFailed, match="status 1"):
+        findings_apart(tmp_path)
