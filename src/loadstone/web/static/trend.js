@@ -101,13 +101,13 @@ function turn({ series, said, worse, run, before_run: before }) {
 function columns() {
   const value = (one, which) => one.kind === "time" ? `${number(one[which])} ms` : `${number(one[which])}/s`;
   return [
-    [t("runs of"), false, (one) => one.name],
+    [t("target"), false, (one) => one.name],
     [t("level"), false, (one) => spoken(one.where)],
-    [t("figure"), false, (one) => one.metric],
+    [t("metric"), false, (one) => one.metric],
     [t("runs"), true, (one) => number(one.points)],
     [t("first"), true, (one) => value(one, "first")],
     [t("newest"), true, (one) => value(one, "newest")],
     [t("mean of its level"), true, (one) => value(one, "mean")],
-    [t("changes"), true, (one) => number(one.changes.length)],
+    [t("level changes"), true, (one) => number(one.changes.length)],
   ];
 }
