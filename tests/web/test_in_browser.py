@@ -354,6 +354,7 @@ def test_runs_are_filtered_followed_over_time_and_more_than_two_compared(
         page.locator("#language").select_option("zh")
         expect(page.locator("#trend-title")).to_have_text("8 次测试的趋势")
         page.locator("#language").select_option("en")
+        expect(page.locator("#trend-title")).to_have_text("Trend of 8 runs")
         for box in page.locator("nav input[type=checkbox]").all()[:3]:
             box.check()
         page.locator("#compare").click()

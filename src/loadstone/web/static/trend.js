@@ -10,6 +10,7 @@ let level = null; // the one that was chosen last
 export async function showTrend(filters, charts) {
   const place = byId("trend");
   const mine = ++asked;
+  found = null;
   show(place, element("p", { class: "quiet" }, t("reading the runs")));
   try {
     const response = await fetch(`/api/trend?${new URLSearchParams(filters)}`);
@@ -22,6 +23,11 @@ export async function showTrend(filters, charts) {
   } catch (error) {
     if (mine === asked) show(place, element("p", { class: "problem", role: "alert" }, error.message));
   }
+}
+
+export function trendInOtherWords(filters, charts) {
+  if (found) draw(filters, charts);
+  else showTrend(filters, charts);
 }
 
 const key = (one) => `${one.name}: ${one.level}`;
