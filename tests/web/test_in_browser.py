@@ -285,6 +285,7 @@ def test_runs_of_two_workloads_have_no_picture_and_an_ended_run_says_its_level(
         expect(page.locator("#comparison")).to_contain_text("workload")
 
 
+@pytest.mark.slow  # the page waits for seconds
 def test_a_proof_shows_what_is_changed_now_and_the_prediction_next_to_what_was_measured(
     page: Page, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +355,7 @@ def test_runs_are_filtered_followed_over_time_and_more_than_two_compared(
         page.locator("#language").select_option("zh")
         expect(page.locator("#trend-title")).to_have_text("8 次测试的趋势")
         page.locator("#language").select_option("en")
+        expect(page.locator("#trend-title")).to_have_text("Trend of 8 runs")
         for box in page.locator("nav input[type=checkbox]").all()[:3]:
             box.check()
         page.locator("#compare").click()

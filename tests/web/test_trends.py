@@ -63,6 +63,7 @@ def test_peak_and_levels_are_followed_with_the_run_that_changed_them(
     assert len(rates["xAxis"]["data"]) == 8
 
 
+@pytest.mark.slow  # trends are found in processes of their own
 def test_page_and_command_line_select_the_same_runs(tmp_path: Path, script: Script) -> None:
     runs = nights(tmp_path, script, 2, slower_from=9)
     reads = WorkloadSpec(name="oltp_read_only", tables=2, table_size=100)

@@ -69,6 +69,7 @@ class MetricName(Parsed["Metric"]):
     type=click.Choice(["name", "target"]),
     default="name",
     show_default=True,
+    own=True,
     help=say("Follow the runs of each name, or of each target, whatever they are called."),
 )
 @option(

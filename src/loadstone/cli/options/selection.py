@@ -13,24 +13,28 @@ _NAMED = option(
     "name",
     type=WORD,
     metavar="TEXT",
+    own=True,
     help=say("Only runs with this text in the name of the run or of its folder."),
 )
 _WORKLOAD = option(
     "--workload",
     type=WORD,
     metavar="TEXT",
+    own=True,
     help=say("Only runs with this text in the name of their workload."),
 )
 _TARGET = option(
     "--target",
     type=WORD,
     metavar="TEXT",
+    own=True,
     help=say("Only runs with this text in the URL of their target, such as db1:3306."),
 )
 _LABEL = option(
     "--label",
     type=WORD,
     metavar="TEXT",
+    own=True,
     help=say("Only runs with this text in a label (loadstone runs label)."),
 )
 

@@ -9,7 +9,7 @@ import { choose, chosen, filtersIn, offerFilters, onFilters, selected } from "./
 import { Heat } from "./heat.js";
 import { askForProof, onProof, proofInOtherWords, showProof } from "./prove.js";
 import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
-import { showTrend } from "./trend.js";
+import { showTrend, trendInOtherWords } from "./trend.js";
 import {
   applyWords, bracketed, chooseLanguage, chosenLanguage, duration, hear, listed, moment, named, number, pair,
   percent, speech, spoken, t, users,
@@ -642,7 +642,7 @@ function onSwitches() {
     applyWords();
     const { compare, trend } = wanted();
     if (compare) showComparison(compare, charts);
-    else if (trend) showTrend(trend, charts);
+    else if (trend) trendInOtherWords(trend, charts);
     else if (state?.run) {
       takeSnapshot({ ...state, heat: { ...state.heat, columns: heat.columns } });
     }

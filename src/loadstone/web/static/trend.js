@@ -10,6 +10,7 @@ let level = null; // the one that was chosen last
 export async function showTrend(filters, charts) {
   const place = byId("trend");
   const mine = ++asked;
+  found = null;
   show(place, element("p", { class: "quiet" }, t("reading the runs")));
   try {
     const response = await fetch(`/api/trend?${new URLSearchParams(filters)}`);
@@ -22,6 +23,11 @@ export async function showTrend(filters, charts) {
   } catch (error) {
     if (mine === asked) show(place, element("p", { class: "problem", role: "alert" }, error.message));
   }
+}
+
+export function trendInOtherWords(filters, charts) {
+  if (found) draw(filters, charts);
+  else showTrend(filters, charts);
 }
 
 const key = (one) => `${one.name}: ${one.level}`;
@@ -101,13 +107,13 @@ function turn({ series, said, worse, run, before_run: before }) {
 function columns() {
   const value = (one, which) => one.kind === "time" ? `${number(one[which])} ms` : `${number(one[which])}/s`;
   return [
-    [t("runs of"), false, (one) => one.name],
+    [t("target"), false, (one) => one.name],
     [t("level"), false, (one) => spoken(one.where)],
-    [t("figure"), false, (one) => one.metric],
+    [t("metric"), false, (one) => one.metric],
     [t("runs"), true, (one) => number(one.points)],
     [t("first"), true, (one) => value(one, "first")],
     [t("newest"), true, (one) => value(one, "newest")],
     [t("mean of its level"), true, (one) => value(one, "mean")],
-    [t("changes"), true, (one) => number(one.changes.length)],
+    [t("level changes"), true, (one) => number(one.changes.length)],
   ];
 }
