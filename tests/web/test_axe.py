@@ -52,15 +52,14 @@ ROOT = Path(__file__).parents[2]
 REAL = ROOT / "tests/compatibility/folders/0.1"
 REPORTED = (
     "ladder-20261124T084358Z",
-    "open-loop-20261124T084236Z",
     "search-20261124T084245Z",
-    "tpcc-20261124T084343Z",
 )
 """Runs whose reports have figures, tables, findings and a proof."""
 
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")
+UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 SITE = ROOT / "site"
-DOCUMENTED = ("index", "live", "diagnosis", "result", "zh/index", "zh/live", "reference/index")
+DOCUMENTED = ("index", "live", "diagnosis", "result", "zh/index", "zh/live", "reference/causes")
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +123,7 @@ def test_axe_finds_nothing_in_a_report(browser: Browser, tmp_path: Path) -> None
             report.write_text(as_html(Run(REAL / name), language))
             page.goto(report.as_uri())
             page.evaluate(AXE.read_text())
-            for details in page.locator("details:not([open]) > summary:visible").all():
-                details.click()
+            page.evaluate(UNFOLD)
             found += in_every_width(page, f"{name}, {language}")
     page.close()
     assert found == []
