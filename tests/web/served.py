@@ -154,6 +154,11 @@ class Served:
             connection.close()
 
 
+async def _findings_here(run: Path) -> list[JSON]:
+    """The scripted engine is in this process, and in no other that would judge a run."""
+    return await asyncio.to_thread(findings, run)
+
+
 @contextmanager
 def served(
     runs: Path,
@@ -174,8 +179,7 @@ def served(
     thread = threading.Thread(
         target=serving.serve_page, args=(runs, listening, keys, until, offers)
     )
-    # The scripted engine is in this process, and in no other that would judge a run.
-    with mock.patch.object(serving, "findings_apart", findings):
+    with mock.patch.object(serving, "findings_apart", _findings_here):
         thread.start()
         try:
             yield Served(listening[1], keys)

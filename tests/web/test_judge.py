@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -20,12 +23,12 @@ REAL = Path(__file__).parents[1] / "compatibility/folders/0.1/ladder-20261124T08
 def test_the_findings_and_the_errors_are_those_of_this_process(tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(REAL, run)
-    found = findings_apart(run)
+    found = asyncio.run(findings_apart(run))
     assert found == findings(run)
     assert found[0]["findings"]
     shutil.rmtree(run)
     with pytest.raises(StoreError, match=JOURNAL) as refused:
-        findings_apart(run)
+        asyncio.run(findings_apart(run))
     assert refused.value.message.template, "it can be translated"
 
 
@@ -34,4 +37,29 @@ def test_a_process_that_fails_is_not_taken_for_an_answer(
 ) -> None:
     monkeypatch.setattr(judge.sys, "executable", shutil.which("false"))
     with pytest.raises(JudgeFailed, match="status 1"):
-        findings_apart(tmp_path)
+        asyncio.run(findings_apart(tmp_path))
+
+
+def test_the_page_does_not_wait_for_a_diagnosis_when_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, endless = tmp_path / "started", tmp_path / "endless"
+    endless.write_text(
+        f"#!/bin/sh\necho $$ > {started}.new && mv {started}.new {started}\nexec sleep 600\n"
+    )
+    endless.chmod(0o700)
+    monkeypatch.setattr(judge.sys, "executable", str(endless))
+
+    async def ended_early() -> None:
+        judging = asyncio.create_task(findings_apart(tmp_path))
+        while not started.exists():
+            await asyncio.sleep(0.01)
+        judging.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await judging
+
+    asyncio.run(ended_early())
+    with pytest.raises(ProcessLookupError):
+        while True:  # until the kernel has removed it
+            os.kill(int(started.read_text()), 0)
+            time.sleep(0.01)

@@ -5,6 +5,7 @@ LOADSTONE_KEEP_PICTURES=1 keeps what is there now: look at it, then commit it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -85,7 +86,8 @@ def runs(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> tup
     """The names of two finished runs of another second each, in the test's folder."""
     script.tps = lambda users, second: 20 * users + second % 3
     monkeypatch.setattr(recorder.time, "time", lambda: NOW_S)
-    monkeypatch.setattr(recorder.Recorder, "_now", lambda self: 1.0)
+    ticks = itertools.count(1)
+    monkeypatch.setattr(recorder.Recorder, "_now", lambda self: float(next(ticks)))
     names = [recorded_run(tmp_path, a_plan(name=name)).name for name in ("first", "second")]
     monkeypatch.undo()
     return names[0], names[1]

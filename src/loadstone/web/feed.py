@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -48,7 +48,7 @@ KEPT_EVENTS = 2000
 KEPT_BYTES = 16 * 1024 * 1024
 """Maximum size of the kept events together."""
 
-Judge = Callable[[Path], list[dict[str, Any]]]
+Judge = Callable[[Path], Awaitable[list[dict[str, Any]]]]
 """Returns the findings of a run so far; may take a second of a core."""
 
 
@@ -201,7 +201,7 @@ class Feed:
     async def _judge_now(self) -> None:
         """Compute the findings while reading goes on, so that samples are still sent."""
         try:
-            self._set_extra("findings", await asyncio.to_thread(self._judge, self._run))
+            self._set_extra("findings", await self._judge(self._run))
         except LoadstoneError as error:
             self._set_problem(error.message)
 

@@ -6,8 +6,8 @@ them. So the page's process does not make them: it starts this module, and keeps
 
 from __future__ import annotations
 
+import asyncio
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,10 @@ class _Answer(WithMessages):
     problem: Message | None = None
 
 
-def findings_apart(run: Path) -> Findings:
+async def findings_apart(run: Path) -> Findings:
     """What `diagnosis.findings` returns, made by a process that has ended by then.
+
+    If the caller is cancelled, the process is killed: the page does not wait for it at its end.
 
     Raises:
         StoreError: a file of the run cannot be read.
@@ -44,10 +46,17 @@ def findings_apart(run: Path) -> Findings:
     """
     # Without -P a module in the working folder could replace one of ours.
     words = [sys.executable, "-P", "-m", "loadstone.web.judge", os.fspath(run)]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
-    if done.returncode != 0:
-        raise JudgeFailed(say("the diagnosis ended with status {code}", code=done.returncode))
-    answer = _Answer.model_validate_json(done.stdout)
+    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    judge = await asyncio.create_subprocess_exec(*words, stdin=nothing, stdout=pipe)
+    try:
+        said, _ = await judge.communicate()
+    finally:
+        if judge.returncode is None:
+            judge.kill()
+            await judge.communicate()
+    if judge.returncode != 0:
+        raise JudgeFailed(say("the diagnosis ended with status {code}", code=judge.returncode))
+    answer = _Answer.model_validate_json(said)
     if answer.problem is not None:
         raise StoreError(answer.problem)
     return answer.findings or []
