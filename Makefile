@@ -19,6 +19,9 @@ PYTHON_PATHS := $(foreach path,src tests tools benches faults,$(if $(shell find 
 # The null server as a program of its own; cargo knows whether its sources have changed.
 NULL_SERVER := null-server
 
+# A wheel for it is cross-built.
+OTHER_MACHINE := $(if $(filter aarch64,$(shell uname -m)),x86_64,aarch64)
+
 # What make test runs of the tests of the program (tests/lanes.py), and with how many workers: more than cores, since much
 # of a test of a server is waiting (docs/decisions/0025).
 QUICK := not (server or slow or sysbench or ray or timing) or smoke
@@ -38,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests, benchmarks and pages must not depend on the defaults of whoever runs them.
 export LOADSTONE_CONFIG :=
 
-.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes servers trust soak nightly docs dist deb release lock clean
+.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes servers trust soak nightly docs dist deb packages release lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -143,8 +146,10 @@ soak: build ## run an hour at 2,000 users with a fault every minute (or MINUTES=
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches soak --minutes $(or $(MINUTES),60)
 
-nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of make test-all, and a soak of ten minutes: three quarters of an hour
+nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of make test-all, and a soak of ten minutes: an hour and a half
 	@tools/setup old-servers
+	@tools/setup bare-systems
+	@$(MAKE) --no-print-directory packages
 	$(PYTEST) -m "nightly and not servers"
 	LOADSTONE_FUZZ_MUTANTS=48 $(BIN)/pytest tests/trust/test_hostile_runs.py
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
@@ -158,19 +163,26 @@ docs: build ## build the site of the documentation into site/, and check its lin
 	@tools/docs
 
 # The program itself writes its manual pages, with its version in them: it is built first.
-dist: build ## build dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)
-	@tools/setup rust
+dist: build ## build dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare; MACHINE=aarch64: cross-built)
+	@tools/setup cross $(or $(MACHINE),$(shell uname -m))
 	@tools/setup dist
-	@tools/dist $(if $(CHECK),--check) $(if $(CLUSTER),--cluster) $(if $(FOR),--python $(FOR))
+	@tools/dist $(if $(CHECK),--check) $(if $(CLUSTER),--cluster) $(if $(FOR),--python $(FOR)) $(if $(MACHINE),--machine $(MACHINE))
 	$(BIN)/pytest tests/shipping
 
 deb: build ## build a Debian package in dist/ of the wheel that is there, for Debian 12 and 13
 	@tools/setup packages binutils dpkg-dev lintian
 	@tools/deb
 
+# What make nightly installs on bare systems; what cannot be built is skipped there, with its reason.
+packages: build
+	@tools/setup dist
+	@tools/dist
+	@tools/setup cross $(OTHER_MACHINE) && tools/dist --machine $(OTHER_MACHINE) || echo "no wheel for $(OTHER_MACHINE): its tests are skipped" >&2
+
 release: $(ENVIRONMENT) ## make release VERSION=1.2.3: commit, build twice, sign and tag; nothing is uploaded
 	@$(BIN)/python -m tools.release prepare $(VERSION)
 	@$(MAKE) --no-print-directory dist CHECK=1
+	@$(MAKE) --no-print-directory dist CHECK=1 MACHINE=$(OTHER_MACHINE)
 	@$(MAKE) --no-print-directory deb
 	@$(BIN)/python -m tools.release seal
 

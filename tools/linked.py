@@ -49,16 +49,19 @@ class Library:
     """The key of the crate."""
 
 
-def crates_of_engine() -> list[Crate]:
+def crates_of_engine(target: str | None = None) -> list[Crate]:
     """All crates that the engine is made of, our own among them; by name.
+
+    Args:
+        target: Rust's name of what it is built for; this machine, if there is none.
 
     Raises:
         subprocess.CalledProcessError: cargo cannot resolve the workspace; it has said why.
     """
-    triple = re.search(r"^host: (.+)$", said_by("rustc", "-vV"), re.MULTILINE)
-    assert triple is not None
+    host = re.search(r"^host: (.+)$", said_by("rustc", "-vV"), re.MULTILINE)
+    assert host is not None
     words = ("cargo", "metadata", "--locked", "--format-version", "1")
-    known = json.loads(said_by(*words, "--filter-platform", triple[1]))
+    known = json.loads(said_by(*words, "--filter-platform", target or host[1]))
     lock = tomllib.loads((PROJECT / "Cargo.lock").read_text())
     return crates_of(known, {f"{each['name']} {each['version']}": each for each in lock["package"]})
 

@@ -191,3 +191,9 @@ def test_the_licences_of_the_engine_are_all_there() -> None:
         assert (f"  {crate.key}: " in said) == bool(crate.checksum)
     assert "Mike Pall" in said
     assert "Amazon" in said
+
+
+def test_one_bill_is_true_of_both_processors() -> None:
+    """`make release` publishes one, next to wheels for x86-64 and ARM64."""
+    x86, arm = (crates_of_engine(f"{each}-unknown-linux-gnu") for each in ("x86_64", "aarch64"))
+    assert [crate.key for crate in x86] == [crate.key for crate in arm]

@@ -117,6 +117,8 @@ _ENVIRONMENT = 47
 
 def _memory_of(place: int) -> tuple[int, int]:
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    if len(fields) <= place + 1:  # qemu's user mode has the first fields alone
+        raise ValueError("the kernel does not say where that is")
     start, end = int(fields[place]), int(fields[place + 1])
     if not 0 < start < end:
         raise ValueError("the kernel does not say where that is")
