@@ -211,7 +211,7 @@ def memory_table(opened: Sequence[Opened], watched: Sequence[Watched]) -> str:
 
 def _broken(opened: Sequence[Opened], watched: Sequence[Watched]) -> tuple[str, ...]:
     """The memory alone is a promise: how long something takes depends on the machine's load."""
-    greatest = max(one.rss_mb for one in (*opened, *watched))
+    greatest = max([one.rss_mb for one in opened] + [one.rss_mb for one in watched])
     return () if greatest <= WANTED_MB else (f"the page's process took {greatest:.0f} MB",)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.model.message import plain
 from loadstone.runs.journal import OF_A_SECOND, Note, to_line
 from loadstone.runs.rebuild import JOURNAL
 from loadstone.runs.recent import recent_from
@@ -55,7 +56,7 @@ def test_lines_that_are_added_later_are_all_read(long: Path) -> None:
     tail = Tail(long, recent_from(long, 60.0))
     while tail.read():
         continue
-    note = Note(at_s=9999.0, text="later")
+    note = Note(at_s=9999.0, text=plain("later"))
     with long.open("ab") as journal:
         journal.write(to_line(note))
     assert [line.entry for line in tail.read()] == [note]

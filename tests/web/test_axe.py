@@ -1,7 +1,4 @@
-"""axe-core finds nothing on the page, the report and the site of the documentation.
-
-Each view is looked at in both languages, both themes, and at three widths.
-"""
+"""axe-core finds nothing on the page: each view, both languages, both themes, three widths."""
 
 from __future__ import annotations
 
@@ -14,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadstone.model.language import Lang
 from loadstone.recipes.offered import recipes_offered
-from loadstone.report.html import as_html
-from loadstone.report.opened import Run
 from loadstone.runs.proofs import STEPS, write_proofs
 from loadstone.web.access import Keys
 from loadstone.web.begin.begun import ASKED, FOLDER, Asked
@@ -49,19 +43,6 @@ WIDTHS = (1280, 768, 390)
 """A desk, a tablet, and a phone, in CSS pixels."""
 
 ID = "20260101000000-0123abcd"
-
-ROOT = Path(__file__).parents[2]
-REAL = ROOT / "tests/compatibility/folders/0.1"
-REPORTED = (
-    "ladder-20261124T084358Z",
-    "search-20261124T084245Z",
-)
-"""Runs whose reports have figures, tables, findings and a proof."""
-
-LANGUAGES: tuple[Lang, ...] = ("en", "zh")
-UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-SITE = ROOT / "site"
-DOCUMENTED = ("index", "live", "diagnosis", "result", "zh/index", "zh/live", "reference/causes")
 
 
 @pytest.fixture(scope="module")
@@ -99,49 +80,6 @@ def in_every_look(page: Page, view: str) -> list[str]:
                 found += [f"{where}: {one}" for one in findings(page)]
                 found += [f"{where}: it scrolls sideways"] if wide else []
     return found
-
-
-def in_every_width(page: Page, view: str) -> list[str]:
-    """The findings of a document that has the system's theme, in both, and at each width."""
-    found = []
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme="light" if theme == "light" else "dark")
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-            where = f"{view}, {theme}, {width} px"
-            found += [f"{where}: {one}" for one in findings(page)]
-            found += [f"{where}: it scrolls sideways"] if wide else []
-    return found
-
-
-def test_axe_finds_nothing_in_a_report(browser: Browser, tmp_path: Path) -> None:
-    page = browser.new_page(locale="en-US")
-    page.set_default_timeout(PATIENCE_MS)
-    found: list[str] = []
-    for name in REPORTED:
-        for language in LANGUAGES:
-            report = tmp_path / f"{name}-{language}.html"
-            report.write_text(as_html(Run(REAL / name), language))
-            page.goto(report.as_uri())
-            page.evaluate(AXE.read_text())
-            page.evaluate(UNFOLD)
-            found += in_every_width(page, f"{name}, {language}")
-    page.close()
-    assert found == []
-
-
-@pytest.mark.skipif(not SITE.exists(), reason="not evaluated: there is no site (make docs)")
-def test_axe_finds_nothing_in_the_documentation(browser: Browser) -> None:
-    page = browser.new_page(locale="en-US")
-    page.set_default_timeout(PATIENCE_MS)
-    found: list[str] = []
-    for name in DOCUMENTED:
-        page.goto((SITE / f"{name}.html").as_uri())
-        page.evaluate(AXE.read_text())
-        found += in_every_width(page, name)
-    page.close()
-    assert found == []
 
 
 def with_an_act(runs: Path) -> None:

@@ -73,10 +73,10 @@ def begin(page: Page, keep: Keep, stop: str, **values: str) -> None:
     page.locator("#plan-start").click()
 
 
-def open_newest(page: Page) -> str:
-    """The page of the command that was started last; returns the name of its run."""
-    page.locator("#acts-list li a").first.click()
-    expect(page.locator("#run-name")).not_to_be_empty()
+def open_run(page: Page, name: str) -> str:
+    """The page of the run that was started with that name; returns its whole name."""
+    page.locator("#acts-list li").filter(has_text=name).locator("a").first.click()
+    expect(page.locator("#run-name")).to_contain_text(name)
     return page.locator("#run-name").inner_text()
 
 
@@ -100,7 +100,7 @@ def test_a_question_is_answered_without_leaving_the_browser(
         page.locator("#begin-prove").check()
         begin(page, keep, "first", level="1,8", duration="4s", name="question")
         expect(page.locator("#acts-list li")).to_have_count(1)
-        first = open_newest(page)
+        first = open_run(page, "question")
         expect(page.locator("#state")).to_have_class("state running")
         expect(page.locator("#rows tbody tr")).to_have_count(1)
         keep(page, "watched")
@@ -117,7 +117,7 @@ def test_a_question_is_answered_without_leaving_the_browser(
         page.locator("#begin-prove").uncheck()
         begin(page, keep, "second", level="1,8", duration="20s", name="second-thoughts")
         expect(page.locator("#acts-list li")).to_have_count(2)
-        second = open_newest(page)
+        second = open_run(page, "second-thoughts")
         expect(page.locator("#rows tbody tr")).to_have_count(1)
         page.locator("#stop").click()
         page.locator("#stop").click()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.model.message import Message
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import JOURNAL
-from loadstone.web import judge
 from loadstone.web.diagnosis import findings
 from loadstone.web.judge import JudgeFailed, findings_apart
 
@@ -29,13 +29,13 @@ def test_the_findings_and_the_errors_are_those_of_this_process(tmp_path: Path) -
     shutil.rmtree(run)
     with pytest.raises(StoreError, match=JOURNAL) as refused:
         asyncio.run(findings_apart(run))
-    assert refused.value.message.template, "it can be translated"
+    assert isinstance(refused.value.message, Message), "it can be translated"
 
 
 def test_a_process_that_fails_is_not_taken_for_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge.sys, "executable", shutil.which("false"))
+    monkeypatch.setattr("loadstone.web.judge.sys.executable", shutil.which("false"))
     with pytest.raises(JudgeFailed, match="status 1"):
         asyncio.run(findings_apart(tmp_path))
 
@@ -48,7 +48,7 @@ def test_the_page_does_not_wait_for_a_diagnosis_when_it_ends(
         f"#!/bin/sh\necho $$ > {started}.new && mv {started}.new {started}\nexec sleep 600\n"
     )
     endless.chmod(0o700)
-    monkeypatch.setattr(judge.sys, "executable", str(endless))
+    monkeypatch.setattr("loadstone.web.judge.sys.executable", str(endless))
 
     async def ended_early() -> None:
         judging = asyncio.create_task(findings_apart(tmp_path))

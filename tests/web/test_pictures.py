@@ -85,7 +85,7 @@ def page(browser: Browser) -> Iterator[Page]:
 def runs(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """The names of two finished runs of another second each, in the test's folder."""
     script.tps = lambda users, second: 20 * users + second % 3
-    monkeypatch.setattr(recorder.time, "time", lambda: NOW_S)
+    monkeypatch.setattr("loadstone.runs.recorder.time.time", lambda: NOW_S)
     ticks = itertools.count(1)
     monkeypatch.setattr(recorder.Recorder, "_now", lambda self: float(next(ticks)))
     names = [recorded_run(tmp_path, a_plan(name=name)).name for name in ("first", "second")]

@@ -14,7 +14,7 @@ from typing import Any
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.message import Message, say
+from loadstone.model.message import Message, plain, say
 from loadstone.model.with_messages import WithMessages
 from loadstone.runs.errors import StoreError
 from loadstone.web.sidecar import NICENESS
@@ -70,7 +70,8 @@ def main(run: Path) -> None:
     try:
         answer = _Answer(findings=findings(run))
     except StoreError as error:
-        answer = _Answer(problem=error.message)
+        why = error.message
+        answer = _Answer(problem=why if isinstance(why, Message) else plain(why))
     sys.stdout.write(answer.model_dump_json())
 
 

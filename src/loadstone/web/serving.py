@@ -70,7 +70,8 @@ class _Loop(asyncio.SelectorEventLoop):
     async def create_server(self, *args: Any, **named: Any) -> Any:
         """A server, as `asyncio` makes it."""
         limits = {"ssl_handshake_timeout": IDLE_S} if named.get("ssl") else {}
-        return await super().create_server(*args, **named, **limits)
+        made: Any = super()
+        return await made.create_server(*args, **named, **limits)
 
 
 async def _serve(
