@@ -86,10 +86,7 @@ one = { row = "item" }
 two = { row = "item" }
 three = { row = "item" }
 """
-RUN = (
-    *("--concurrency", "4", "--think-time", "2ms", "--duration", "1s", "--warmup", "0s"),
-    *("--json", "--no-observe"),
-)
+RUN = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--json", "--no-observe")
 
 
 @dataclass
