@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+import axe
 from loadstone.recipes.offered import recipes_offered
 from loadstone.runs.proofs import STEPS, write_proofs
 from loadstone.web.access import Keys
@@ -27,58 +26,27 @@ if TYPE_CHECKING:
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-AXE = Path(
-    os.environ.get("LOADSTONE_AXE", Path(__file__).parents[2] / ".cache" / "axe" / "axe.min.js")
-)
-if CHROMIUM is None:
-    pytest.skip("not evaluated: there is no Chromium", allow_module_level=True)
-if not AXE.exists():
-    pytest.skip("not evaluated: there is no axe-core (tools/get-axe)", allow_module_level=True)
-
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(300)]
-
-PATIENCE_MS = 60_000
-WIDTHS = (1280, 768, 390)
-"""A desk, a tablet, and a phone, in CSS pixels."""
 
 ID = "20260101000000-0123abcd"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_api.sync_playwright() as playwright:
-        # As root Chromium does not start with its sandbox; the page is our own.
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with axe.chromium() as found:
         yield found
-        found.close()
-
-
-def findings(page: Page) -> list[str]:
-    """What axe-core finds in what is shown now: the rule, and the first element."""
-    found: dict[str, Any] = page.evaluate(
-        'axe.run(document, { resultTypes: ["violations", "incomplete"] })'
-    )
-    assert len(found["passes"]) > 10, "it looked at something"
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]} ({len(one['nodes'])})"
-        for one in found["violations"]
-    ]
 
 
 def in_every_look(page: Page, view: str) -> list[str]:
     """The findings of a view in both languages and themes, and at each width."""
     found = []
-    for width in WIDTHS:
+    for width in axe.WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         for language in ("en", "zh"):
             for theme in ("light", "dark"):
                 page.locator("#language").select_option(language)
                 page.locator("#theme").select_option(theme)
-                wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-                where = f"{view}, {language}, {theme}, {width} px"
-                found += [f"{where}: {one}" for one in findings(page)]
-                found += [f"{where}: it scrolls sideways"] if wide else []
+                found += axe.findings(page, f"{view}, {language}, {theme}, {width} px")
     return found
 
 
@@ -104,12 +72,12 @@ def test_axe_finds_nothing_on_any_view(
     trial = recorder_for(second / STEPS, a_plan(name="not-observed", ladder=(4, 4)))
     context = browser.new_context(locale="en-US")
     page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
+    page.set_default_timeout(axe.PATIENCE_MS)
+    expect.set_options(timeout=axe.PATIENCE_MS)
     found: list[str] = []
     with served(tmp_path, Keys(may_run=True), offers=Offers(recipes_offered())) as server:
         page.goto(server.link)
-        page.evaluate(AXE.read_text())
+        axe.load(page)
         expect(page.locator("#proof-rows article")).to_be_visible()
         expect(page.locator("#proof-trial")).to_be_visible()
         page.locator("#filters summary").click()
@@ -138,7 +106,7 @@ def test_the_form_is_filled_by_keyboard_alone(
 ) -> None:
     context = browser.new_context(locale="en-US", viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
+    page.set_default_timeout(axe.PATIENCE_MS)
     with served(tmp_path, Keys(may_run=True), offers=Offers(recipes_offered())) as server:
         page.goto(server.link)
         page.evaluate("location.hash = 'begin'")

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pooled import need
-from web.test_begin_real import (
+from web.browsing import (
     PATIENCE_S,
-    browser,  # noqa: F401  a fixture
+    chromium,
     expect,
     fill,
     nothing_left,
@@ -44,6 +44,12 @@ LOCALES = {"en": "en-US", "zh": "zh-CN"}
 DONE = {"en": "done", "zh": "已完成"}
 
 Keep = Callable[["Page", str], None]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
 
 
 def keeper(language: str) -> Keep:
@@ -83,7 +89,7 @@ def open_run(page: Page, name: str) -> str:
 @pytest.mark.parametrize("language", LOCALES)
 def test_a_question_is_answered_without_leaving_the_browser(
     language: str,
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     tmp_path: Path,
 ) -> None:
     need("mariadb")

@@ -13,8 +13,9 @@ import pytest
 from loadstone.model.message import Message
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import JOURNAL
+from loadstone.web.apart import NoAnswer
 from loadstone.web.diagnosis import findings
-from loadstone.web.judge import JudgeFailed, findings_apart
+from loadstone.web.judge import findings_apart
 
 REAL = Path(__file__).parents[1] / "compatibility/folders/0.1/ladder-20261124T084358Z"
 
@@ -35,8 +36,8 @@ def test_the_findings_and_the_errors_are_those_of_this_process(tmp_path: Path) -
 def test_a_process_that_fails_is_not_taken_for_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loadstone.web.judge.sys.executable", shutil.which("false"))
-    with pytest.raises(JudgeFailed, match="status 1"):
+    monkeypatch.setattr("loadstone.web.apart.sys.executable", shutil.which("false"))
+    with pytest.raises(NoAnswer, match="status 1"):
         asyncio.run(findings_apart(tmp_path))
 
 
@@ -48,7 +49,7 @@ def test_the_page_does_not_wait_for_a_diagnosis_when_it_ends(
         f"#!/bin/sh\necho $$ > {started}.new && mv {started}.new {started}\nexec sleep 600\n"
     )
     endless.chmod(0o700)
-    monkeypatch.setattr("loadstone.web.judge.sys.executable", str(endless))
+    monkeypatch.setattr("loadstone.web.apart.sys.executable", str(endless))
 
     async def ended_early() -> None:
         judging = asyncio.create_task(findings_apart(tmp_path))

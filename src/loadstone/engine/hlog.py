@@ -9,8 +9,11 @@ from pydantic import TypeAdapter
 
 from loadstone.engine.native import EngineError, native
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.frozen import Frozen
+from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.records import LatencyNs
+
+_LATENCIES = TypeAdapter(dict[str, LatencyNs], config=DEFERRED)
+_COUNTS = TypeAdapter(dict[str, list[tuple[int, int]]], config=DEFERRED)
 
 
 class LogError(EngineError):
@@ -35,7 +38,7 @@ def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
     """
     with _reading():
         merged = native().merge_hlog(list(lines))
-    return TypeAdapter(dict[str, LatencyNs]).validate_json(merged)
+    return _LATENCIES.validate_json(merged)
 
 
 def sum_hlog(lines: Iterable[str]) -> SummedLines:
@@ -57,7 +60,7 @@ def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
     """
     with _reading():
         counts = native().hlog_counts(list(lines))
-    return TypeAdapter(dict[str, list[tuple[int, int]]]).validate_json(counts)
+    return _COUNTS.validate_json(counts)
 
 
 def hlog_header(start_unix_s: float) -> str:

@@ -212,7 +212,7 @@ class Table:
         )
         body = joined(element("tr", *self._cells(place)) for place in range(len(self.rows)))
         inside = element("table", element("thead", element("tr", *heads)), element("tbody", body))
-        return element("div", inside, class_="scrolls", tabindex="0", role="region")
+        return element("div", inside, class_="scrolls", tabindex="0")
 
     def _cells(self, place: int) -> Iterator[Markup]:
         for at, (column, cell) in enumerate(zip(self.columns, self.rows[place], strict=True)):

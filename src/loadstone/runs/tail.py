@@ -11,7 +11,7 @@ from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import OF_A_SECOND, Entry, Held, check_rest, parse
 
-MOST_AT_ONCE = 4 * 1024 * 1024
+MOST_AT_ONCE = 1024 * 1024
 """Bytes per read: a long journal is read in pieces."""
 
 LAST_BYTES = 256 * 1024

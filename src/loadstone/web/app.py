@@ -26,9 +26,11 @@ from loadstone.model.message import say
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.runs import control_requests, run_folder
+from loadstone.runs.errors import StoreError
 from loadstone.runs.selection import Selection
 from loadstone.web import comparing, trends
 from loadstone.web.access import PERSON, Guard, Keys
+from loadstone.web.apart import NoAnswer
 from loadstone.web.begin.forms import command_line
 from loadstone.web.begin.offers import Offers
 from loadstone.web.begin.routes import BeginRoutes
@@ -39,7 +41,7 @@ from loadstone.web.localize import translations
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
 from loadstone.web.people import Person
-from loadstone.web.trend_process import NoTrend, trend_apart
+from loadstone.web.trend_process import trend_apart
 
 DOCUMENT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
 """What a report may do in the browser. Its own policy allows its two scripts by their hashes; this
@@ -177,7 +179,7 @@ class _Site:
         async with self._making:
             try:
                 found = await trend_apart(self._hub.list.chosen(selection))
-            except NoTrend as error:
+            except (NoAnswer, StoreError) as error:
                 raise HTTPException(500, say("the runs could not be followed")) from error
         command = command_line(trends.command_words(selection, self._hub.list.runs))
         return JSONResponse({**found, "command": command}, 422 if "error" in found else 200)

@@ -23,12 +23,13 @@ from loadstone.report.figures.live import goes_by_rate
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import PROOFS
-from loadstone.runs.rebuild import JOURNAL, read_log, step_result
+from loadstone.runs.rebuild import JOURNAL, step_result
 from loadstone.runs.recent import recent_from
 from loadstone.runs.recorder import read_asked
 from loadstone.runs.safe_open import is_there
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.tail import Tail
+from loadstone.web.ended_step import OneStep, row_of, rows_apart
 from loadstone.web.live_run import KEPT_S, Event, LiveRun
 from loadstone.web.localize import translations
 from loadstone.web.proving import TrialProgress
@@ -47,6 +48,10 @@ KEPT_EVENTS = 2000
 
 KEPT_BYTES = 16 * 1024 * 1024
 """Maximum size of the kept events together."""
+
+MOST_BYTES_HERE = 8 * 1024 * 1024
+"""Of the journal: the row of a longer step is computed by another process, whose memory is free
+again; starting that takes longer than the row of a shorter one."""
 
 Judge = Callable[[Path], Awaitable[list[dict[str, Any]]]]
 """Returns the findings of a run so far; may take a second of a core."""
@@ -97,6 +102,7 @@ class Feed:
         self._judged: tuple[int, int] = (-1, 0)
         """The steps, and the time of the proofs, that the findings are of."""
         self._written: dict[int, StepResult] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._alive_at = 0.0
         self._trials = TrialProgress(run)
         self._tried_at = 0.0
@@ -110,6 +116,7 @@ class Feed:
 
     async def follow(self) -> None:
         """Read the journal as it grows, until nobody has looked for a while."""
+        self._loop = asyncio.get_running_loop()
         try:
             while self.viewers or time.monotonic() < self._viewed_at + FORGET_AFTER_S:
                 if self.viewers:
@@ -234,17 +241,40 @@ class Feed:
     def _row_of(self, step: StepLog) -> StepResult:
         """The row from result.json if the run ended before we read it; else from the journal."""
         if self._written is None:
-            self._written = _written_rows(self._run, whole=self._recent_from > 0)
+            self._written = self._written_rows()
         known = self._written.get(step.step.number)
         # A step that ends while we follow is not in that file, as the run may have been resumed.
         if known is not None and not self.ready.is_set():
             return known
-        begin = self._live.begin
+        begin, journal_from = self._live.begin, step.begin.journal_from
         assert begin is not None, "a step ends in a run that has begun"
-        if step.begin.journal_from < self._recent_from:  # some of its seconds were passed over
-            read = read_log(self._run, step.begin.journal_from).steps
-            step = next(one for one in read if one.begin == step.begin)
+        one = OneStep(begin=begin, journal_from=journal_from)
+        if self._tail.at_byte - journal_from > MOST_BYTES_HERE:
+            (row,) = self._apart(one)
+            return row
+        if journal_from < self._recent_from:  # some of its seconds were passed over
+            return row_of(self._run, one)
         return step_result(self._run, step, begin)
+
+    def _written_rows(self) -> dict[int, StepResult]:
+        """The rows in result.json; where there is none, those of a journal not read from its start.
+
+        Rebuilding all rows at once reads the journal once, and not once for each.
+        """
+        try:
+            if is_there(self._run / run_folder.RESULT):
+                rows = run_folder.load(self._run).steps
+            else:
+                rows = self._apart() if self._recent_from else ()
+        except StoreError:
+            return {}
+        return {row.step: row for row in rows}
+
+    def _apart(self, one: OneStep | None = None) -> tuple[StepResult, ...]:
+        """Rows that a process of its own computes, for which this thread waits."""
+        assert self._loop is not None, "rows are asked for by a thread of `follow`"
+        asked = asyncio.run_coroutine_threadsafe(rows_apart(self._run, one), self._loop)
+        return asked.result()
 
 
 def _encoded(number: int, events: list[Event]) -> bytes:
@@ -278,16 +308,3 @@ def _of_asked(run: Path) -> tuple[bool, bool]:
     if search is not None:
         by_rate = search.objective is not None
     return search is None and asked.experiment is None, by_rate
-
-
-def _written_rows(run: Path, *, whole: bool) -> dict[int, StepResult]:
-    """The rows in result.json; with `whole`, where there is none, those of the journal.
-
-    Rebuilding all rows at once reads the journal once, and not once for each.
-    """
-    if not (whole or is_there(run / run_folder.RESULT)):
-        return {}
-    try:
-        return {step.step: step for step in run_folder.load(run).steps}
-    except StoreError:
-        return {}

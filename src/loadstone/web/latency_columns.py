@@ -10,6 +10,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ Column = dict[str, Any]
 """`at`: the second since the run's start; `rows`: pairs of a row and the number of its events."""
 
 
+@lru_cache(maxsize=8192)  # the values are the bounds of a histogram's buckets: seconds repeat them
 def row_of(latency_ns: float) -> int:
     """The row of a latency; those beyond the scale are in the first and the last row."""
     if latency_ns <= _LOWEST_NS:
@@ -84,14 +86,17 @@ class LatencyColumns:
 
     def _counted(self, lines: Iterable[str]) -> list[Column]:
         found: dict[int, Counter[int]] = {}
-        for line in lines:
-            tag = tag_of(line)
-            if line.startswith("Tag=step-") and tag.endswith("/response"):
-                begin, end = interval_of(line)
-                rows = found.setdefault(math.ceil((begin + end) / 2), Counter())
-                for counts in engine.hlog_counts([line]).values():
-                    for value, times in counts:
-                        rows[row_of(value)] += times
+        # Of a long run, only the seconds that are kept are decoded.
+        for line in deque(filter(_is_of_responses, lines), maxlen=KEPT_S):
+            begin, end = interval_of(line)
+            rows = found.setdefault(math.ceil((begin + end) / 2), Counter())
+            for counts in engine.hlog_counts([line]).values():
+                for value, times in counts:
+                    rows[row_of(value)] += times
         return [
             {"at": at, "rows": sorted(rows.items())} for at, rows in sorted(found.items()) if rows
         ]
+
+
+def _is_of_responses(line: str) -> bool:
+    return line.startswith("Tag=step-") and tag_of(line).endswith("/response")

@@ -1,68 +1,40 @@
-"""Finds a trend in a process of its own, whose memory is free again when the answer is there.
-
-Hundreds of runs are read at once. Run as `python -m loadstone.web.trend_process`: its input has the
-folders, its output is the answer.
-"""
+"""Finds a trend in a process of its own: hundreds of runs are read at once."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from loadstone.analyse.matrix import ComparisonError
+from loadstone.web.apart import answer, asked_of
 from loadstone.web.localize import translations
 from loadstone.web.trends import trend_of
 
 LONGEST_S = 120.0
 
 
-class NoTrend(Exception):
-    """The process did not answer in time, or it failed."""
-
-
 async def trend_apart(folders: Sequence[Path]) -> dict[str, Any]:
     """The document of `trend_of`, or why there is no trend: `error`, with its translations.
 
     Raises:
-        NoTrend: there is no answer.
+        StoreError: a run cannot be read.
+        NoAnswer: the process failed, or took too long.
     """
-    process = await asyncio.create_subprocess_exec(
-        # Without -P a module in the working folder could replace one of ours.
-        *(sys.executable, "-P", "-m", "loadstone.web.trend_process"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    asked = json.dumps([str(folder.absolute()) for folder in folders]).encode()
-    try:
-        async with asyncio.timeout(LONGEST_S):
-            answer, _ = await process.communicate(asked)
-    except TimeoutError as error:
-        raise NoTrend from error
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    if process.returncode:
-        raise NoTrend
-    found: dict[str, Any] = json.loads(answer)
+    asked = json.dumps([str(folder.absolute()) for folder in folders])
+    said = await asked_of("loadstone.web.trend_process", asked, LONGEST_S)
+    found: dict[str, Any] = json.loads(said)
     return found
 
 
-def main() -> None:
-    """Answer the question in the input."""
-    folders = [Path(each) for each in json.loads(sys.stdin.buffer.read())]
+def _trend(folders: str) -> str:
     try:
-        found = trend_of(folders)
+        found = trend_of([Path(each) for each in json.loads(folders)])
     except ComparisonError as error:
         found = {"error": error.message, "told": translations([error.message])}
-    sys.stdout.write(json.dumps(found, allow_nan=False))
+    return json.dumps(found, allow_nan=False)
 
 
 if __name__ == "__main__":
-    main()
+    answer(_trend)

@@ -76,6 +76,10 @@ class ReportContext:
             parts.append(words(say("repeat {number}", number=step.repeat)))
         return words.value(Joined(parts))
 
+    def heading_in_ladder(self, title: str) -> Markup:
+        """A heading in the part of a ladder; only one of several ladders has a heading itself."""
+        return element("h4" if self.is_several() else "h3", title)
+
     def middle(self, level: Level) -> StepResult:
         """The level's middle repeat."""
         return middle_step(level.steps)

@@ -73,9 +73,9 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
     rows = folded(words(say("The figures as a table")), _table(ladder, words), is_open=True)
     steps = [step for level in ladder for step in level.steps]
     legend = [paragraph(words(line), "note") for line in marks(steps)]
-    details = [*_account(context, ladder), *_breakdowns(ladder, words)]
+    details = [*_account(context, ladder), *_breakdowns(context, ladder)]
     both = [
-        element("h4", words(say("The client's count and the server's own"))),
+        context.heading_in_ladder(words(say("The client's count and the server's own"))),
         *_both_counts(context, ladder),
     ]
     return element("div", *parts, rows, *legend, *details, *both)
@@ -88,7 +88,7 @@ def _account(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
     if figure is None or table is None:
         return []
     return [
-        element("h4", figure.title),
+        context.heading_in_ladder(figure.title),
         paragraph(figure.about, "about"),
         context.figures.place(figure),
         folded(words(say("The figures as a table")), table.html()),
@@ -97,11 +97,12 @@ def _account(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
     ]
 
 
-def _breakdowns(ladder: Sequence[Level], words: Language) -> list[Markup]:
+def _breakdowns(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
     """The breakdowns of steps: workloads of a mix, phases, connections, kinds of events."""
+    words = context.words
     found: list[Markup] = []
     for each in (*breakdowns(ladder, words), *event_kinds(ladder, words)):
-        found += [element("h4", each.title), each.html()]
+        found += [context.heading_in_ladder(each.title), each.html()]
     return found
 
 

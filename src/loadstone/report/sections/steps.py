@@ -150,14 +150,14 @@ def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterato
     panels = seconds.panels(step)
     if panels:
         figure, thinned = series_figure(panels, step, words, room.columns, group)
-        yield element("h4", words(say("Second by second")))
+        yield element("h3", words(say("Second by second")))
         yield paragraph(words.sentences(figure.about, _thinned(thinned, words)), "about")
         yield context.figures.place(figure)
         yield folded(words(say("The same as a table of means")), _table(panels, words, room.rows))
     else:
         yield paragraph(words(say("Nothing was recorded second by second.")), "note")
     if course := course_figure(step, words, group):
-        yield element("h4", course.title)
+        yield element("h3", course.title)
         yield paragraph(course.about, "about")
         yield context.figures.place(course)
     if latencies is None:
@@ -165,7 +165,7 @@ def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterato
     heat, curve = heat_figure(latencies, words, group), percentile_figure(latencies, words)
     for each in (heat, curve):
         if each is not None:
-            yield element("h4", each.title)
+            yield element("h3", each.title)
             yield paragraph(each.about, "about")
             yield context.figures.place(each)
     yield folded(words(say("Percentiles as a table")), _percentiles(step, words))
