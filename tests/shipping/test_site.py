@@ -1,4 +1,4 @@
-"""axe-core finds nothing on the site of the documentation: both themes, at a desk and on a phone."""
+"""axe-core finds nothing on the documentation's site: both themes, at a desk and on a phone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def test_axe_finds_nothing_on_the_site(tmp_path: Path) -> None:
     if not SPHINX.exists():
         pytest.skip("not evaluated: there is no Sphinx (tools/setup docs)")
     site = tmp_path / "site"
-    words = [SPHINX, "--quiet", "-d", tmp_path / "doctrees", ROOT / "docs", site]
-    subprocess.run(words, check=True, capture_output=True)
+    words = map(str, (SPHINX, "--quiet", "-d", tmp_path / "doctrees", ROOT / "docs", site))
+    subprocess.run([*words], check=True, capture_output=True)
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 40
     with axe.chromium() as browser:
