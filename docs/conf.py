@@ -46,8 +46,13 @@ def _lead_out(app: Sphinx, name: str, text: list[str]) -> None:
 _ACCESSIBLE = (
     ('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
     ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
     ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
     ('<aside class="toc-drawer">', '<aside class="toc-drawer" aria-label="On this page">'),
+    (
+        '</noscript>\n\n<div id="search-results">',
+        '</noscript>\n<h1>Search</h1>\n<div id="search-results">',
+    ),
     ('<th class="head"><p></p></th>', '<td class="head"></td>'),
     ('<th class="head text-right"><p></p></th>', '<td class="head text-right"></td>'),
 )
