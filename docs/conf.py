@@ -43,6 +43,35 @@ def _lead_out(app: Sphinx, name: str, text: list[str]) -> None:
     text[0] = _LINK.sub(led, text[0])
 
 
+_ACCESSIBLE = (
+    ('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+    ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
+    ('<aside class="toc-drawer">', '<aside class="toc-drawer" aria-label="On this page">'),
+    (
+        '</noscript>\n\n<div id="search-results">',
+        '</noscript>\n<h1>Search</h1>\n<div id="search-results">',
+    ),
+    ('<th class="head"><p></p></th>', '<td class="head"></td>'),
+    ('<th class="head text-right"><p></p></th>', '<td class="head text-right"></td>'),
+)
+"""What Sphinx and the theme write, and what axe-core wants of it (tests/shipping/test_site.py)."""
+
+
+def _make_accessible(app: Sphinx, error: Exception | None) -> None:
+    """Complete the marks for readers of screens in all pages."""
+    site = Path(app.outdir)
+    for page in () if error else site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for written, wanted in _ACCESSIBLE:
+            text = text.replace(written, wanted)
+        if page.is_relative_to(site / "zh"):
+            text = text.replace('<html class="no-js" lang="en"', '<html class="no-js" lang="zh-CN"')
+        page.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("source-read", _lead_out)
+    app.connect("build-finished", _make_accessible)
