@@ -167,7 +167,7 @@ dist: build ## build dist/: a wheel for Linux with glibc 2.17, and a bundle for 
 	@tools/setup cross $(or $(MACHINE),$(shell uname -m))
 	@tools/setup dist
 	@tools/dist $(if $(CHECK),--check) $(if $(CLUSTER),--cluster) $(if $(FOR),--python $(FOR)) $(if $(MACHINE),--machine $(MACHINE))
-	$(BIN)/pytest tests/shipping
+	$(BIN)/pytest -m "not nightly" tests/shipping
 
 deb: build ## build a Debian package in dist/ of the wheel that is there, for Debian 12 and 13
 	@tools/setup packages binutils dpkg-dev lintian
