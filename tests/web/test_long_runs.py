@@ -59,6 +59,7 @@ def test_rows_and_notes_are_those_of_the_whole_run(
     assert points_of(whole)[-len(shown) :] == shown
 
 
+@pytest.mark.slow
 def test_a_step_that_was_begun_long_ago_ends_with_the_row_of_all_its_seconds(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

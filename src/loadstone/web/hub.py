@@ -27,17 +27,17 @@ class Hub:
         self._judge = judge
         self._notifier = Notifier()
         self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
-        self._listed = asyncio.Event()
+        self._listed = False
         self._closing = False
 
     async def look(self) -> None:
         """Look for new runs as long as there are viewers of the list."""
         while not self._closing:
-            if (self.viewers or not self._listed.is_set()) and await asyncio.to_thread(
-                self.list.look
-            ):
-                self._notifier.notify()
-            self._listed.set()
+            if self.viewers or not self._listed:
+                changed = await asyncio.to_thread(self.list.look)
+                if changed or not self._listed:
+                    self._listed = True
+                    self._notifier.notify()
             self._forget()
             await asyncio.sleep(LIST_EVERY_S)
 
@@ -73,14 +73,13 @@ class Hub:
     async def _events(
         self, feed: Feed | None, last: int | None, only: str | None
     ) -> AsyncGenerator[bytes, None]:
-        await self._listed.wait()
-        if feed:
+        if feed:  # a run is shown before hundreds of them are listed
             await feed.ready.wait()
         listed, told = -1, feed.begin(last) if feed else ViewerCursor()
         while not self._closing:
             # Taken first, so that a notice during sending is not missed.
             rung = self._notifier.next_notice()
-            if listed != self.list.version:
+            if self._listed and listed != self.list.version:
                 listed = self.list.version
                 yield encode("runs", self._listed_for(only))
             if feed:

@@ -668,4 +668,7 @@ me = await whoAmI();
 byId("begin-link").hidden = !me.may_run;
 byId("compare").hidden = me.only !== null;
 byId("trend-of").hidden = me.only !== null;
-connect(wanted().run ?? null);
+// A run's figures may come before the list of all runs, which decides what else is shown.
+const first = wanted();
+byId("run").hidden = !first.run || Boolean(first.prove);
+connect(first.run ?? null);
