@@ -177,6 +177,7 @@ deb: build ## build a Debian package in dist/ of the wheel that is there, for De
 packages: build
 	@tools/setup dist
 	@tools/dist
+	@tools/setup packages binutils dpkg-dev lintian && tools/deb || echo "no Debian package: its tests are skipped" >&2
 	@tools/setup cross $(OTHER_MACHINE) && tools/dist --machine $(OTHER_MACHINE) || echo "no wheel for $(OTHER_MACHINE): its tests are skipped" >&2
 
 release: $(ENVIRONMENT) ## make release VERSION=1.2.3: commit, build twice, sign and tag; nothing is uploaded

@@ -156,3 +156,13 @@ def test_the_image_runs_the_demo_as_its_own_user_on_a_read_only_file_system(
     assert "Read-only file system" in refused.stderr
     result = json.loads(podman.run("run", *NOTHING, *HOME, image, "demo", "--json"))
     assert max(step["tps"] for step in result["steps"]) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.timeout(2400)
+def test_the_image_has_the_size_that_the_documentation_says(podman: Podman, image: str) -> None:
+    text = (PROJECT / "docs" / "install.md").read_text()
+    (told,) = re.findall(r"the image has (\d+) MB", " ".join(text.split()))
+    size = int(podman.run("image", "inspect", "--format", "{{.Size}}", image))
+    assert size / 1e6 == pytest.approx(int(told), rel=0.1)
