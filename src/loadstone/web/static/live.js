@@ -108,7 +108,7 @@ function connect(run) {
   };
   on("runs", takeRuns);
   on("snapshot", takeSnapshot);
-  on("run", (data) => { state.run = data; showHead(); if (state.ladder) showLadder(); });
+  on("run", (data) => { state.run = data; showHead(); if (state.ladder) { showLadder(); showEmpty(); } });
   on("step", takeStep);
   on("second", takeSecond);
   on("seen", (data) => { charts.add(data.points); charts.refresh(); showEmpty(); });
@@ -228,6 +228,8 @@ function section(title, empty, figure, shape = null) {
 }
 
 function showAll() {
+  // Drawn at its size first, also where nothing will be seen of it.
+  byId("timelines").classList.remove("over");
   for (const [name, { option, about }] of Object.entries(state.timelines)) {
     charts.draw(`timeline-${name}`, option, about);
   }
@@ -246,11 +248,14 @@ function showAll() {
 function showEmpty() {
   const figures = Object.keys(state.timelines).map((name) => [name, `timeline-${name}`]);
   if (state.heat) figures.push(["heat", "heat"]);
+  const isOver = !["", "running"].includes(runState());
+  byId("timelines").classList.toggle("over", isOver);
   for (const [name, figure] of figures) {
     const isEmpty = !charts.hasPoints(figure);
     byId(`empty-${name}`).hidden = !isEmpty;
     byId(figure).classList.toggle("void", isEmpty);
     if (isEmpty) byId(`empty-${name}`).textContent = whyEmpty(name);
+    if (isEmpty && isOver) charts.drop(figure);
   }
 }
 
