@@ -23,7 +23,9 @@ from pooled import QUICK, need
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "servers.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
-METHODS = ("mysql_native_password", "sha256_password", "caching_sha2_password", "ed25519")
+METHODS = (
+    "mysql_native_password", "sha256_password", "caching_sha2_password", "ed25519", "parsec",
+)  # fmt: skip
 OLDEST: dict[str, tuple[TlsVersion, ...]] = {"mysql-5.7": ("TLSv1.1",)}
 """Releases with which TLS needs a version by its name."""
 

@@ -22,7 +22,7 @@ mod step;
 mod user;
 
 pub use clock::{Clock, thread_cpu};
-pub use connection::{ServerFamily, client, connections_to, ed25519_answer};
+pub use connection::{ServerFamily, client, connections_to, ed25519_answer, parsec_answer};
 pub use error::{Failure, FailureKind, PlanError};
 pub use plan::{GeneralOption, Plan, ScriptSpec};
 pub use record::{Next, Record, next_record};

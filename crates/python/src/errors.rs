@@ -27,6 +27,10 @@ pub(crate) fn host_plan(error: loadstone_hosttests::PlanError) -> PyErr {
     PlanError::new_err(error.to_string())
 }
 
+pub(crate) fn login(error: impl std::error::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 pub(crate) fn os(error: std::io::Error) -> PyErr {
     PyOSError::new_err(error.to_string())
 }

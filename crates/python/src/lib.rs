@@ -103,6 +103,20 @@ fn ed25519_answer<'py>(py: Python<'py>, password: &[u8], nonce: [u8; 32]) -> Bou
     PyBytes::new(py, &loadstone_drive::ed25519_answer(password, &nonce))
 }
 
+/// MariaDB's `parsec`: a nonce of our own, and the signature of both nonces under the key that the
+/// password is with the server's salt. Raises `ValueError` if the nonce is not 32 bytes long or the
+/// salt is unusable.
+#[pyfunction]
+fn parsec_answer<'py>(
+    py: Python<'py>,
+    password: &[u8],
+    nonce: [u8; 32],
+    salt: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let answer = loadstone_drive::parsec_answer(password, &nonce, salt).map_err(errors::login)?;
+    Ok(PyBytes::new(py, &answer))
+}
+
 /// Loads a script for inspection; returns at once.
 #[pyfunction]
 #[pyo3(name = "script")]
@@ -188,6 +202,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(host_test, module)?)?;
     module.add_function(wrap_pyfunction!(connections_to, module)?)?;
     module.add_function(wrap_pyfunction!(ed25519_answer, module)?)?;
+    module.add_function(wrap_pyfunction!(parsec_answer, module)?)?;
     module.add_function(wrap_pyfunction!(open_script, module)?)?;
     module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;

@@ -119,6 +119,12 @@ pub enum WireError {
         /// Its length.
         length: usize,
     },
+    /// What the server says of the password's salt cannot be used.
+    #[error("login: the server's salt for parsec is unusable: {reason}")]
+    BadSalt {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// TLS is required and the server does not support it.
     #[error("tls: the server does not offer TLS, and it is required")]
     TlsNotOffered,

@@ -32,7 +32,7 @@ mod login;
 mod reply;
 pub mod status;
 
-pub use auth::ed25519_answer;
+pub use auth::{ed25519_answer, parsec_answer};
 pub use capabilities::Capabilities;
 pub use codes::{FAMILY, USUAL, code_of_fault, conflict, error_code, verdict};
 pub use command::{

@@ -38,7 +38,7 @@ from loadstone.engine.jobs import (
     start,
     start_part,
 )
-from loadstone.engine.logins import ed25519_answer
+from loadstone.engine.logins import ed25519_answer, parsec_answer
 from loadstone.engine.native import EngineError, PlanRefused, build_info
 from loadstone.engine.null import NullServer, NullServerError, null_server
 from loadstone.engine.scripts import Script, ScriptContents, ScriptOption, ScriptRefused, script
@@ -76,6 +76,7 @@ __all__ = [
     "load_part",
     "merge_hlog",
     "null_server",
+    "parsec_answer",
     "pgbench_commands",
     "samples",
     "script",

@@ -15,3 +15,16 @@ def ed25519_answer(password: bytes, nonce: bytes) -> bytes:
         EngineError: the engine is missing.
     """
     return native().ed25519_answer(password, nonce)
+
+
+def parsec_answer(password: bytes, nonce: bytes, salt: bytes) -> bytes:
+    """MariaDB's `parsec`: a nonce of our own (32 bytes), and a signature (64 bytes) of both.
+
+    `nonce`: the server's; `salt`: as the server sends it, with its kind and iterations.
+    https://mariadb.com/docs/server/reference/plugins/authentication-plugins/authentication-plugin-parsec
+
+    Raises:
+        ValueError: the nonce has another length, or the salt is unusable.
+        EngineError: the engine is missing.
+    """
+    return native().parsec_answer(password, nonce, salt)

@@ -25,7 +25,7 @@ import pymysql
 from pymysql import _auth
 from pymysql.constants import CLIENT, COMMAND, CR
 
-from loadstone.engine import ed25519_answer
+from loadstone.engine import ed25519_answer, parsec_answer
 from loadstone.model.figure import Bytes
 from loadstone.model.message import Message, say
 from loadstone.mysql.own_statements import MARK
@@ -44,7 +44,7 @@ _PACKET_COST = 64
 _READ_AT_ONCE = 64 * 1024
 _SHOWN = 100
 _NONCE = 32
-"""The bytes that client_ed25519 signs."""
+"""The bytes of the server that client_ed25519 and parsec sign."""
 _LONGEST_ANSWER = 5
 """A whole answer may take this many times a statement's time limit.
 
@@ -297,9 +297,24 @@ class _Ed25519(_Method):
     def authenticate(self, packet: MysqlPacket) -> Any:
         if not self.connection.password:
             return _roundtrip(self.connection, b"")
-        sent = _rest(packet)
-        nonce = sent[:-1] if len(sent) == _NONCE + 1 else sent  # a NUL may follow it
-        return _roundtrip(self.connection, ed25519_answer(self.connection.password, nonce))
+        answer = ed25519_answer(self.connection.password, _nonce(packet))
+        return _roundtrip(self.connection, answer)
+
+
+class _Parsec(_Method):
+    """The nonces of both sides, signed with the salted password; the server sends the salt."""
+
+    name = "parsec"
+
+    def authenticate(self, packet: MysqlPacket) -> Any:
+        salt = _rest(_roundtrip(self.connection, b"")).removeprefix(b"\x01")
+        answer = parsec_answer(self.connection.password, _nonce(packet), salt)
+        return _roundtrip(self.connection, answer)
+
+
+def _nonce(packet: MysqlPacket) -> bytes:
+    sent = _rest(packet)
+    return sent[:-1] if len(sent) == _NONCE + 1 else sent  # a NUL may follow it
 
 
 class _NotSpoken(_Method):
@@ -323,6 +338,7 @@ _METHODS: dict[str, Callable[[Any], Any]] = {
     "sha256_password": _Sha256,
     "mysql_clear_password": _Clear,
     "client_ed25519": _Ed25519,
+    "parsec": _Parsec,
     "dialog": _Dialog,
     "mysql_old_password": _Old,
 }

@@ -22,7 +22,7 @@ mod transport;
 
 pub(crate) use endpoint::Endpoint;
 pub(crate) use family::{Conversation, Extended, ProtocolError, conflict, verdict};
-pub use family::{ServerFamily, ed25519_answer};
+pub use family::{ServerFamily, ed25519_answer, parsec_answer};
 pub(crate) use loss::{Loss, ends_connection};
 pub use numbers::connections_to;
 pub(crate) use opening::{Advance, Opened, Opening};

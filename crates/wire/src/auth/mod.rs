@@ -5,12 +5,14 @@ mod client_ed25519;
 mod conversation;
 mod mysql_clear_password;
 mod mysql_native_password;
+mod parsec;
 mod plugin;
 mod public_key;
 mod sha256_password;
 
 pub use client_ed25519::ed25519_answer;
 pub(crate) use conversation::{Conversation, Line};
+pub use parsec::parsec_answer;
 pub(crate) use plugin::Plugin;
 
 use crate::WireError;
@@ -24,7 +26,14 @@ impl Plugin {
             Self::Ed25519 => client_ed25519::answer(conversation),
             Self::Clear => mysql_clear_password::answer(conversation),
             Self::Sha256 => sha256_password::answer(conversation),
+            Self::Parsec => Ok(parsec::answer()),
         }
+    }
+
+    /// Whether a packet that starts with this byte is data of this plugin, without a byte before
+    /// it that says so.
+    pub(crate) fn sends_bare(self, first_byte: u8) -> bool {
+        self == Self::Parsec && first_byte == parsec::PBKDF2
     }
 
     /// The answer to data after the first answer, if they need one.
@@ -36,6 +45,7 @@ impl Plugin {
         match self {
             Self::CachingSha2 => caching_sha2_password::more_data(conversation, data),
             Self::Sha256 => sha256_password::more_data(conversation, data).map(Some),
+            Self::Parsec => parsec::more_data(conversation, data).map(Some),
             Self::Native | Self::Ed25519 | Self::Clear => Err(WireError::UnexpectedPacket {
                 expected: "the server's verdict",
                 first_byte: 0x01,
@@ -62,8 +72,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_plugin_that_is_not_known_is_named() {
-        let expected = WireError::AuthNotSupported { plugin: "parsec".to_owned() };
-        assert_eq!(Plugin::by_name(b"parsec"), Err(expected));
+        let expected = WireError::AuthNotSupported { plugin: "dialog".to_owned() };
+        assert_eq!(Plugin::by_name(b"dialog"), Err(expected));
     }
 
     #[test]

@@ -17,11 +17,19 @@ pub(crate) enum Plugin {
     Clear,
     /// MySQL 5.6 and 5.7.
     Sha256,
+    /// MariaDB's salted elliptic curves, since 11.6.
+    Parsec,
 }
 
 impl Plugin {
-    const ALL: [Self; 5] =
-        [Self::Native, Self::CachingSha2, Self::Ed25519, Self::Clear, Self::Sha256];
+    const ALL: [Self; 6] = [
+        Self::Native,
+        Self::CachingSha2,
+        Self::Ed25519,
+        Self::Clear,
+        Self::Sha256,
+        Self::Parsec,
+    ];
 
     pub(crate) fn by_name(name: &[u8]) -> Result<Self, WireError> {
         let known = Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name);
@@ -44,6 +52,7 @@ impl Plugin {
             Self::Ed25519 => "client_ed25519",
             Self::Clear => "mysql_clear_password",
             Self::Sha256 => "sha256_password",
+            Self::Parsec => "parsec",
         }
     }
 }

@@ -93,7 +93,8 @@ impl Attempt {
         match first_byte {
             OK => return OkPacket::parse(payload).map(|ok| Some(self.session(ok.status))),
             EOF => self.switch(options, payload, out)?,
-            MORE_DATA => self.more_data(options, payload, out)?,
+            MORE_DATA => self.more_data(options, payload.get(1..).unwrap_or_default(), out)?,
+            _ if self.plugin.sends_bare(first_byte) => self.more_data(options, payload, out)?,
             NEXT_FACTOR => return Err(next_factor(payload)),
             _ => return Err(WireError::UnexpectedPacket { expected, first_byte }),
         }
@@ -118,12 +119,9 @@ impl Attempt {
     fn more_data(
         &mut self,
         options: &LoginOptions,
-        payload: &[u8],
+        data: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
-        let mut cursor = Cursor::new(payload, "the continuation of an authentication");
-        cursor.u8()?; // int<1>, 0x01
-        let data = cursor.rest(); // string<EOF>
         if let Some(answer) = self.plugin.more_data(&self.conversation(options), data)? {
             self.send(&answer, out);
         }

@@ -196,8 +196,7 @@ fn a_server_that_proves_nothing_gets_no_password_within_tls() {
 
 #[test]
 fn methods_that_are_not_known_are_named() {
-    let cases: [(&[u8], &str); 4] = [
-        (b"\xfeparsec\0salt", "parsec"),
+    let cases: [(&[u8], &str); 3] = [
         (b"\xfe", "mysql_old_password"),
         (b"\xfedialog\0\x04Password: ", "dialog"),
         (
@@ -211,6 +210,23 @@ fn methods_that_are_not_known_are_named() {
         let plugin = plugin.to_owned();
         assert_eq!(progress, Err(WireError::AuthNotSupported { plugin }));
     }
+}
+
+/// With the byte before data that other plugins have, and without it.
+#[test]
+fn parsec_asks_for_the_salt_and_signs() {
+    let switch = packet(2, &[b"\xfeparsec\0", &[7; 32][..]].concat());
+    for salt in [&b"P\0salt"[..], b"\x01P\0salt"] {
+        let (sent, progress) =
+            converse(options(TlsWish::Never), &[MARIADB_10_11_19, &switch, &packet(4, salt)]);
+        assert_eq!(progress, Ok(LoginProgress::NeedBytes));
+        assert_eq!(sent[1], [0, 0, 0, 3]);
+        assert_eq!((&sent[2][..4], sent[2].len()), (&[96, 0, 0, 5][..], 100));
+    }
+    // Another plugin's data never starts so.
+    let bare = packet(2, b"P\0salt");
+    let (_, progress) = converse(options(TlsWish::Never), &[MARIADB_10_11_19, &bare]);
+    assert!(matches!(progress, Err(WireError::UnexpectedPacket { first_byte: b'P', .. })));
 }
 
 #[test]

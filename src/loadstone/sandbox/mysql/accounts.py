@@ -18,12 +18,17 @@ _USERS = {
     "caching_sha2_password": "loadstone_sha2",
     "sha256_password": "loadstone_sha256",
     "ed25519": "loadstone_ed25519",
+    "parsec": "loadstone_parsec",
 }
 _OTHER_NAMES = {
     "native": "mysql_native_password",
     "sha2": "caching_sha2_password",
     "client_ed25519": "ed25519",
 }
+_PLUGINS = {"ed25519": "auth_ed25519.so", "parsec": "auth_parsec.so"}
+"""What MariaDB loads for a method; its core package has none of them."""
+
+_FIRST_WITH_PARSEC = (11, 6, 1)
 methods = {**{name: name for name in _USERS}, **_OTHER_NAMES}
 """Authentication methods by all their names, with the name that the servers use."""
 
@@ -81,11 +86,16 @@ def first_statements(binary: ServerBinary, spec: SandboxSpec, accounts: tuple[Ac
 def auth_options(binary: ServerBinary, methods: tuple[str, ...]) -> tuple[str, ...]:
     """Server options that some methods need."""
     options = []
-    if is_mariadb(binary) and "ed25519" in methods:
-        options.append("--plugin-load-add=auth_ed25519.so")
+    if is_mariadb(binary):
+        options += [f"--plugin-load-add={plugin}" for plugin in plugins_of(methods)]
     if "mysql_native_password" in methods and (8, 4) <= binary.release[:2] < (9, 0):
         options.append("--mysql-native-password=ON")
     return tuple(options)
+
+
+def plugins_of(methods: tuple[str, ...]) -> tuple[str, ...]:
+    """The files of the plugins that MariaDB needs for these methods."""
+    return tuple(_PLUGINS[method] for method in methods if method in _PLUGINS)
 
 
 def _identified(binary: ServerBinary, account: Account) -> str:
@@ -98,7 +108,7 @@ def _identified(binary: ServerBinary, account: Account) -> str:
 def _missing(binary: ServerBinary, method: str) -> tuple[str, str] | None:
     if is_mariadb(binary):
         return _missing_in_mariadb(binary, method)
-    if method == "ed25519":
+    if method in _PLUGINS:
         return "only MariaDB has it", "--server mariadb"
     if method == "mysql_native_password" and binary.release >= (9, 0, 0):
         return "MySQL 9.0 removed it", "--auth caching_sha2_password, or --server mariadb"
@@ -110,12 +120,16 @@ def _missing(binary: ServerBinary, method: str) -> tuple[str, str] | None:
 def _missing_in_mariadb(binary: ServerBinary, method: str) -> tuple[str, str] | None:
     if method in ("caching_sha2_password", "sha256_password"):
         return "it is MySQL's", "--server mysql (tools/get-mysql fetches it)"
-    if method == "ed25519" and mariadb_plugins(binary.release) is None and not _has_plugin(binary):
+    if method == "parsec" and binary.release < _FIRST_WITH_PARSEC:
+        return "it came with MariaDB 11.6.1", "--server mariadb-11.8 (tools/get-server fetches it)"
+    if (plugin := _PLUGINS.get(method)) is not None and not _has_plugin(binary, plugin):
         return "its plugin is not in MariaDB's core package", "tools/get-mariadb-plugins"
     return None
 
 
-def _has_plugin(binary: ServerBinary) -> bool:
+def _has_plugin(binary: ServerBinary, plugin: str) -> bool:
+    fetched = mariadb_plugins(binary.release)
     prefix = binary.program.resolve().parents[1]
-    places = ("lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin", "lib/mariadb/plugin")
-    return any((prefix / place / "auth_ed25519.so").exists() for place in places)
+    names = ("lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin", "lib/mariadb/plugin")
+    places = [prefix / name for name in names]
+    return any((place / plugin).exists() for place in [*places, *([fetched] if fetched else [])])

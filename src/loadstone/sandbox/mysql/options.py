@@ -8,7 +8,7 @@ from pathlib import Path
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.certificates import Certificates, KeyKind
 from loadstone.sandbox.errors import SandboxError
-from loadstone.sandbox.mysql.accounts import auth_options
+from loadstone.sandbox.mysql.accounts import auth_options, plugins_of
 from loadstone.sandbox.mysql.binaries import command_of, is_mariadb, mariadb_plugins
 from loadstone.sandbox.mysql.initialise import run_as_root
 from loadstone.sandbox.open_files import reachable_files
@@ -136,9 +136,9 @@ def plugin_options(spec: SandboxSpec, binary: ServerBinary, role: str = "primary
     if not is_mariadb(binary):
         return [f"--plugin-load-add=semisync_{_end(binary, role)}.so"] if spec.semi_sync else []
     plugins = mariadb_plugins(binary.release)
-    if "ed25519" in spec.auth and plugins is not None:
-        return [f"--plugin-dir={plugins}"]
-    return []
+    if plugins is None or not plugins_of(spec.auth):
+        return []
+    return [f"--plugin-dir={plugins}"]
 
 
 def _tls_options(files: Certificates) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ pub(crate) use compression::CompressionLayer;
 pub(crate) use conversation::Conversation;
 pub(crate) use extended::Extended;
 pub(crate) use login::{LoggedIn, Login, LoginOptions, LoginProgress, Session};
-pub use mysql::ed25519_answer;
+pub use mysql::{ed25519_answer, parsec_answer};
 pub(crate) use protocol_error::ProtocolError;
 pub use server_family::ServerFamily;
 pub(crate) use server_family::{conflict, verdict};

@@ -7,7 +7,7 @@ mod session;
 
 pub(super) use compression::CompressionLayer;
 pub(super) use failure_kind::failure_kind;
-pub use loadstone_wire::ed25519_answer;
+pub use loadstone_wire::{ed25519_answer, parsec_answer};
 pub(super) use loadstone_wire::{
     Conversation, FAMILY, Login, LoginOptions, LoginProgress, TlsWish, USUAL, WireError,
     code_of_fault, conflict, error_code, verdict,
