@@ -2,11 +2,12 @@
 
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
-/// Capability flags of the handshake.
+/// Capability flags of the handshake: MySQL's 32, and above them MariaDB's own.
 ///
-/// <https://dev.mysql.com/doc/dev/mysql-server/latest/group__group__cs__capabilities__flags.html>
+/// <https://dev.mysql.com/doc/dev/mysql-server/latest/group__group__cs__capabilities__flags.html>,
+/// <https://mariadb.com/docs/server/reference/clientserver-protocol/1-connecting/connection#capabilities>
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub struct Capabilities(u32);
+pub struct Capabilities(u64);
 
 impl Capabilities {
     /// No flags.
@@ -48,15 +49,23 @@ impl Capabilities {
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
     /// The conversation after the login is compressed with zstd.
     pub const ZSTD_COMPRESSION_ALGORITHM: Self = Self(1 << 26);
+    /// MariaDB, since 10.6: the results of a prepared statement come without the definitions of
+    /// their columns, unless these have changed since the statement was prepared.
+    pub const CACHE_METADATA: Self = Self(1 << 36);
 
-    /// From the number on the wire.
-    pub const fn from_bits(bits: u32) -> Self {
+    /// From MySQL's number, with MariaDB's own in the upper half.
+    pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The number on the wire.
-    pub const fn bits(self) -> u32 {
+    /// The same number.
+    pub const fn bits(self) -> u64 {
         self.0
+    }
+
+    /// MySQL's flags, and MariaDB's own: two numbers on the wire.
+    pub(crate) const fn halves(self) -> (u32, u32) {
+        (self.0 as u32, (self.0 >> 32) as u32)
     }
 
     /// Whether all flags of `other` are set.

@@ -84,7 +84,7 @@ fn the_first_kind_that_the_server_has_is_agreed_on_and_no_other() {
     use Compression::{Zlib, Zstd};
     let zlib = Capabilities::COMPRESS.bits();
     let zstd = Capabilities::ZSTD_COMPRESSION_ALGORITHM.bits();
-    type Case<'a> = (&'a [u8], &'a [Compression], Option<Compression>, u32);
+    type Case<'a> = (&'a [u8], &'a [Compression], Option<Compression>, u64);
     let cases: [Case<'_>; 6] = [
         (GREETING_MARIADB_10_11_19, &[], None, 0),
         (GREETING_MARIADB_10_11_19, &[Zlib], Some(Zlib), zlib),
@@ -97,7 +97,7 @@ fn the_first_kind_that_the_server_has_is_agreed_on_and_no_other() {
         let (sent, session) = login(greeting, wish(any_of, false));
         let session = session.unwrap();
         assert_eq!(session.compression, agreed);
-        let said = u32::from_le_bytes(sent[4..8].try_into().unwrap());
+        let said = u64::from(u32::from_le_bytes(sent[4..8].try_into().unwrap()));
         assert_eq!(said & (zlib | zstd), flags);
         // The level follows the attributes, and only for zstd.
         let level = sent.ends_with(b"\x0cprogram_name\x04test\x03");

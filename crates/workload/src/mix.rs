@@ -63,6 +63,12 @@ impl Mix {
         self.members.iter().any(|member| member.workload.has_pipelines())
     }
 
+    /// Whether a member's machines read rows.
+    #[must_use]
+    pub fn reads_rows(&self) -> bool {
+        self.members.iter().any(|member| member.workload.reads_rows())
+    }
+
     /// The statements of all members.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {

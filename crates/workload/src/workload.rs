@@ -137,6 +137,12 @@ impl Workload {
         matches!(&self.shape, Shape::Pgbench(shared) if shared.has_pipelines)
     }
 
+    /// Whether its machines read rows.
+    #[must_use]
+    pub fn reads_rows(&self) -> bool {
+        self.machine(0, 0, 1).reads_rows()
+    }
+
     /// Its statements, shared by all users.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {

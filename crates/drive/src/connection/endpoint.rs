@@ -58,11 +58,15 @@ impl Endpoint {
         })
     }
 
-    pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<Arc<Self>>, Failure> {
+    /// `reads_rows`: whether users keep the rows that their statements return.
+    pub(crate) fn of_plan(plan: &Plan, reads_rows: bool) -> Result<Vec<Arc<Self>>, Failure> {
         let resolve = |(index, target)| {
             let mut endpoint =
                 Self::resolve(index, target, &plan.session).map_err(|failure| failure.at(index))?;
             endpoint.sources = Sources::new(&plan.connect.source_addresses);
+            if !reads_rows {
+                endpoint.login.cache_metadata();
+            }
             let may_send_several = plan.script.as_ref().is_some_and(|one| one.several_statements);
             Ok(Arc::new(if may_send_several { endpoint.for_a_script() } else { endpoint }))
         };

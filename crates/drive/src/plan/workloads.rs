@@ -32,6 +32,14 @@ impl Workloads {
         Ok(Self::Several(mix))
     }
 
+    /// Whether a user reads the rows that its statements return.
+    pub(crate) fn reads_rows(&self) -> bool {
+        match self {
+            Self::One(workload) => workload.reads_rows(),
+            Self::Several(mix) => mix.reads_rows(),
+        }
+    }
+
     /// Whether there are statements in pipelines.
     pub(super) fn has_pipelines(&self) -> bool {
         match self {

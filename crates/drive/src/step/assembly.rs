@@ -53,7 +53,9 @@ fn try_run_step(
         .build_workloads()
         .map_err(|error| Failure::new(FailureKind::Plan, None, error.to_string()))?;
     let assignment = workloads.map(|workloads| Assignment::new(plan, workloads));
-    let endpoints: Arc<[_]> = Endpoint::of_plan(plan)?.into();
+    // Scripts read what they like.
+    let reads_rows = assignment.as_ref().is_none_or(Assignment::reads_rows);
+    let endpoints: Arc<[_]> = Endpoint::of_plan(plan, reads_rows)?.into();
     let family = endpoints.first().map(|endpoint| endpoint.family).unwrap_or_default();
     let settings = Arc::new(settings(plan, family, control.clone(), assignment.as_ref()));
     let (sender, messages) = unbounded();
@@ -339,7 +341,7 @@ fn os_failure(error: &std::io::Error) -> Failure {
 pub(super) fn event_loop(plan: &Plan) -> EventLoop {
     let workloads = plan.build_workloads().expect("a known workload");
     let assignment = workloads.map(|workloads| Assignment::new(plan, workloads));
-    let endpoints: Arc<[_]> = Endpoint::of_plan(plan).expect("an address").into();
+    let endpoints: Arc<[_]> = Endpoint::of_plan(plan, true).expect("an address").into();
     let control = Control::new(1, None, plan.own_at_once()).expect("descriptors");
     let family = ServerFamily::default();
     let settings = Arc::new(settings(plan, family, Arc::new(control), assignment.as_ref()));

@@ -49,6 +49,11 @@ impl Assignment {
         self.workloads.catalogue()
     }
 
+    /// Whether a user keeps the rows that its statements return.
+    pub(crate) fn reads_rows(&self) -> bool {
+        self.workloads.reads_rows()
+    }
+
     /// What the user with this number among all users does.
     pub(crate) fn user(&self, plan: &Plan, number: u64) -> UserSpec {
         let (seed, all) = (plan.seed, u64::from(plan.users));

@@ -50,26 +50,35 @@ impl Greeting {
         cursor.u8()?; // int<1> character set
         cursor.u16()?; // int<2> status
         let high = cursor.u16()?; // int<2> capabilities, upper half
-        let capabilities = Capabilities::from_bits(u32::from(high) << 16 | u32::from(low));
+        let capabilities = Capabilities::from_bits(u64::from(high) << 16 | u64::from(low));
         require_modern(&version, capabilities)?;
+        let mariadb = is_mariadb(&version);
         let nonce_length = usize::from(cursor.u8()?); // int<1>, 0 without PLUGIN_AUTH
-        cursor.take(10)?; // string[10] reserved; MariaDB's own capabilities are its last four
+        cursor.take(6)?; // string[6] reserved
+        let own = cursor.u32()?; // int<4> MariaDB's own capabilities, elsewhere reserved
         // string[max(13, length - 8)]
         let nonce_end = cursor.take(nonce_length.saturating_sub(8).max(13))?;
         let plugin = match capabilities.contains(Capabilities::PLUGIN_AUTH) {
             true => cursor.until_nul_or_end().to_vec(), // string<NUL>
             false => Vec::new(),
         };
-        let mariadb = is_mariadb(&version);
         Ok(Self {
             server_version: without_prefix(version, mariadb),
             connection_id,
-            capabilities,
+            capabilities: with_own(capabilities, own, mariadb),
             mariadb,
             nonce: join_nonce(nonce_start, nonce_end),
             plugin,
         })
     }
+}
+
+/// MariaDB's own count if the flag is clear that all of MySQL's servers set.
+fn with_own(capabilities: Capabilities, own: u32, mariadb: bool) -> Capabilities {
+    if !mariadb || capabilities.contains(Capabilities::LONG_PASSWORD) {
+        return capabilities;
+    }
+    capabilities | Capabilities::from_bits(u64::from(own) << 32)
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -123,9 +132,23 @@ mod tests {
         assert_eq!(greeting.server_version, "10.11.19-MariaDB-0+deb12u1");
         assert!(greeting.mariadb);
         assert_eq!(greeting.connection_id, 5);
-        assert_eq!(greeting.capabilities, Capabilities::from_bits(0x81ff_f7fe));
+        assert_eq!(greeting.capabilities, Capabilities::from_bits(0x1d_81ff_f7fe));
         assert_eq!(&greeting.nonce, b"K#jmd0]how)c:5=o:pHW");
         assert_eq!(greeting.plugin, b"mysql_native_password");
+    }
+
+    #[test]
+    fn what_another_server_has_in_mariadbs_place_is_no_capability() {
+        let own = |greeting: &[u8]| Greeting::parse(greeting).unwrap().capabilities.halves().1;
+        let place = MARIADB_10_11_19.iter().position(|&byte| byte == 0x1d).unwrap();
+        assert_eq!(own(MARIADB_10_11_19), 0x1d);
+        let mut knows_none = MARIADB_10_11_19.to_vec();
+        knows_none[place - 14] |= 1;
+        assert_eq!(own(&knows_none), 0);
+        let name = MARIADB_10_11_19.windows(7).position(|part| part == b"MariaDB").unwrap();
+        let mut another = MARIADB_10_11_19.to_vec();
+        another[name..name + 7].copy_from_slice(b"Another");
+        assert_eq!(own(&another), 0);
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub struct LoginOptions {
     /// Send texts of several statements, separated by semicolons. A server refuses them otherwise,
     /// which stops what an attacker appends to a statement.
     pub multi_statements: bool,
+    /// Let MariaDB leave out what it said of a statement's columns when it prepared it: for
+    /// connections that keep no rows of prepared statements.
+    pub cache_metadata: bool,
     /// The server's RSA key as PEM, for passwords over an unencrypted connection.
     pub server_public_key: Option<String>,
     /// Ask the server for its RSA key. An attacker who can change the traffic can then learn the
@@ -79,6 +82,7 @@ impl Default for LoginOptions {
             server_proven: false,
             local_infile: false,
             multi_statements: false,
+            cache_metadata: false,
             server_public_key: None,
             allow_public_key_retrieval: false,
             allow_clear_password: false,

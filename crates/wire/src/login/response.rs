@@ -11,7 +11,7 @@ use crate::{Capabilities, WireError};
 const MAX_MESSAGE: u32 = 1 << 30;
 
 /// Requested whenever the server supports it.
-const ALWAYS: u32 = Capabilities::LONG_PASSWORD.bits()
+const ALWAYS: u64 = Capabilities::LONG_PASSWORD.bits()
     | Capabilities::LONG_FLAG.bits()
     | Capabilities::PROTOCOL_41.bits()
     | Capabilities::TRANSACTIONS.bits()
@@ -40,17 +40,25 @@ pub(super) fn capabilities(options: &LoginOptions, greeting: &Greeting) -> Capab
     if let Some(compression) = agreed(&options.compression, greeting) {
         wanted |= compression.capability();
     }
-    // MariaDB clears this flag to announce capabilities of its own; setting it says that we know of
-    // none.
-    (wanted & greeting.capabilities) | Capabilities::LONG_PASSWORD
+    if options.cache_metadata {
+        wanted |= Capabilities::CACHE_METADATA;
+    }
+    // MariaDB clears this flag to announce capabilities of its own; setting it says that we want
+    // none of them.
+    match wanted & greeting.capabilities {
+        agreed if agreed.halves().1 == 0 => agreed | Capabilities::LONG_PASSWORD,
+        agreed => agreed,
+    }
 }
 
 /// The part that is shared with an SSLRequest.
 pub(super) fn put_head(out: &mut Vec<u8>, capabilities: Capabilities, charset: u8) {
-    out.extend_from_slice(&capabilities.bits().to_le_bytes()); // int<4>
+    let (of_mysql, of_mariadb) = capabilities.halves();
+    out.extend_from_slice(&of_mysql.to_le_bytes()); // int<4>
     out.extend_from_slice(&MAX_MESSAGE.to_le_bytes()); // int<4>
     out.push(charset); // int<1>
-    out.extend_from_slice(&[0; 23]); // string[23] filler
+    out.extend_from_slice(&[0; 19]); // string[19] filler
+    out.extend_from_slice(&of_mariadb.to_le_bytes()); // int<4>, filler for others
 }
 
 /// The content of the login packet.

@@ -70,6 +70,23 @@ fn a_login_at_mariadb_10_11_is_one_packet_and_an_ok() {
 }
 
 #[test]
+fn a_server_may_leave_out_definitions_only_if_both_sides_know_how() {
+    for (greeting, wanted, agreed) in [
+        (MARIADB_10_11_19, true, true),
+        (MARIADB_10_11_19, false, false),
+        (MYSQL_9_7_4, true, false),
+    ] {
+        let wish = LoginOptions { cache_metadata: wanted, ..options(TlsWish::Never) };
+        let (sent, progress) = converse(wish, &[greeting, OK_AFTER_TWO]);
+        let Ok(LoginProgress::Done(session)) = progress else { panic!("{progress:?}") };
+        assert_eq!(session.capabilities.contains(Capabilities::CACHE_METADATA), agreed);
+        // Capabilities of MariaDB's own are in the last bytes of the filler.
+        assert_eq!(sent[0][4] & 1, u8::from(!agreed));
+        assert_eq!(sent[0][32..36], [if agreed { 0x10 } else { 0 }, 0, 0, 0]);
+    }
+}
+
+#[test]
 fn the_bytes_may_come_in_any_pieces() {
     for cut in 0..MARIADB_10_11_19.len() {
         let (mut login, mut out) = (login(options(TlsWish::Never)), Vec::new());

@@ -4,7 +4,7 @@ use super::eof::parse_eof;
 use super::local_infile::parse_file_name;
 use super::ok::OkPacket;
 use super::prepare_ok::parse_prepare_ok;
-use super::result_head::parse_column_count;
+use super::result_head::{ResultHead, parse_column_count};
 use super::{EOF, ERR, OK, parse_error};
 use crate::frame::{Header, MAX_PACKET_PAYLOAD};
 use crate::{Capabilities, Completion, Compression, Expect, Prepared, Reply, WireError, status};
@@ -21,9 +21,8 @@ const MOST_COMMAND_PACKETS: u8 = 65;
 enum Phase {
     /// Nothing is outstanding. Next: `Head`, when a command is sent.
     Idle,
-    /// The first packet of a reply. Next: `Idle`, `Columns`, `AfterInfile`, `MoreHead`,
-    /// `PreparedParams`,
-    /// `PreparedColumns`.
+    /// The first packet of a reply. Next: `Idle`, `Columns`, `ColumnsEnd`, `Rows`,
+    /// `AfterInfile`, `MoreHead`, `PreparedParams`, `PreparedColumns`.
     Head,
     /// The first packet of a further result of the same reply. Next: as for `Head`.
     MoreHead,
@@ -65,6 +64,8 @@ pub(super) struct Progress {
     expect: Expect,
     sequence: u8,
     deprecate_eof: bool,
+    /// Whether a column count says if definitions follow.
+    caches_metadata: bool,
     /// Whether packets are checked by their numbers.
     numbered: bool,
     local_infile: bool,
@@ -79,6 +80,7 @@ impl Progress {
             expect: Expect::Query,
             sequence: 0,
             deprecate_eof: capabilities.contains(Capabilities::DEPRECATE_EOF),
+            caches_metadata: capabilities.contains(Capabilities::CACHE_METADATA),
             // Not with compression, where the outer packets are numbered: whenever a server
             // flushes, it continues the inner numbers from theirs.
             numbered: !Compression::ALL
@@ -280,16 +282,20 @@ impl Progress {
             (LOCAL_INFILE, _) => self.local_infile_request(payload).map(Some),
             (EOF, _) => Err(WireError::UnexpectedPacket { expected: "a reply", first_byte: EOF }),
             _ => {
-                self.begin_result_set(parse_column_count(payload)?);
+                self.begin_result_set(parse_column_count(payload, self.caches_metadata)?);
                 Ok(None)
             }
         }
     }
 
     #[inline]
-    fn begin_result_set(&mut self, columns: u16) {
+    fn begin_result_set(&mut self, head: ResultHead) {
         self.totals.has_result_set = true;
-        self.phase = Phase::Columns { left: columns };
+        self.phase = match head.columns {
+            left if head.definitions_follow => Phase::Columns { left },
+            _ if self.deprecate_eof => Phase::Rows,
+            _ => Phase::ColumnsEnd,
+        };
     }
 
     #[cold]

@@ -202,6 +202,25 @@ fn a_truncated_reply_needs_more_bytes_at_every_length() {
 }
 
 #[test]
+fn a_result_may_come_without_the_definitions_of_its_columns() {
+    let caching = |capabilities| Capabilities::CACHE_METADATA | capabilities;
+    let (row, end, eof): (&[u8], &[u8], &[u8]) =
+        (b"\0\0\x01a", b"\xfe\0\0\x02\0\0\0", b"\xfe\0\0\x02\0");
+    let cases: [(Capabilities, Vec<u8>); 3] = [
+        (caching(WITHOUT_EOF), packets(&[b"\x01\x00", row, end])),
+        (caching(WITHOUT_EOF), packets(&[b"\x01\x01", b"\x03def", row, end])),
+        (caching(WITH_EOF), packets(&[b"\x01\x00", eof, row, eof])),
+    ];
+    for (capabilities, bytes) in cases {
+        for size in 1..=bytes.len() {
+            let mut reader = reader(capabilities, Expect::Execute);
+            let reply = read_in_pieces(&mut reader, &bytes, size);
+            assert_eq!(reply, Ok(Some(Reply::Done(ONE_ROW))));
+        }
+    }
+}
+
+#[test]
 fn the_bytes_of_the_next_reply_are_left() {
     let both = [SELECT, UPDATE].concat();
     let mut reader = reader(WITHOUT_EOF, Expect::Query);

@@ -45,6 +45,15 @@ impl LoginOptions {
         }
     }
 
+    /// The connections keep no rows: what a server said of their columns need not be repeated.
+    pub(crate) fn cache_metadata(&mut self) {
+        match self {
+            Self::MySql(own) => Arc::make_mut(own).cache_metadata = true,
+            // An execution gives no definitions unless it is asked for them.
+            Self::Postgres(_) => {}
+        }
+    }
+
     /// Allows the server to ask for the rows of a load, as it asks for a file.
     pub(crate) fn allow_file(&mut self) {
         match self {

@@ -29,6 +29,7 @@ pub(crate) fn login_options(
         server_proven: target.tls.proves_server(),
         local_infile: false,
         multi_statements: false,
+        cache_metadata: false,
         server_public_key: key,
         allow_public_key_retrieval: may_ask_for_key(target),
         allow_clear_password: target.allow_clear_password,
