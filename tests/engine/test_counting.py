@@ -122,6 +122,12 @@ def test_bytes_are_those_that_the_server_sent_and_received(
     assert counts.bytes_in > 100_000
 
 
+def test_mariadb_says_once_what_a_statements_columns_are(quiet: Sandbox, server: str) -> None:
+    """An answer has a head (6 bytes), a row (126) and an end (11); a definition takes 50 more."""
+    counts = drive(a_plan(tcp(quiet), stop=events(500))).finished().total()
+    assert (counts.bytes_in / counts.queries < 160) == (server == "mariadb")
+
+
 @pytest.mark.parametrize("over", ["tcp", "tls", "socket"])
 def test_a_row_and_a_statement_of_more_than_16_mib(quiet: Sandbox, over: str) -> None:
     length = 17 * 1024 * 1024
