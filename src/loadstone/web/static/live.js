@@ -559,8 +559,14 @@ function findingsOf(ladder, isNamed) {
   return element("div", {},
     isNamed ? element("h4", {}, listed([ladder.variant, ladder.workload])) : null,
     ladder.findings.map(finding),
-    ladder.not_evaluated.length ? element("p", { class: "quiet" },
-      t("not evaluated: {causes}", { causes: listed(ladder.not_evaluated.map((one) => named("causes", one.cause))) })) : null);
+    notEvaluated(ladder.not_evaluated.map((one) => one.cause)));
+}
+
+function notEvaluated(causes) {
+  if (!causes.length) return null;
+  return element("details", { class: "quiet" },
+    element("summary", {}, t("Not evaluated: {number}", { number: causes.length })),
+    element("ul", {}, causes.map((cause) => element("li", {}, named("causes", cause)))));
 }
 
 function finding(found) {
