@@ -27,6 +27,8 @@ TRACED = 3
 
 _PRESSURES = (Path("/proc/pressure/cpu"), Path("/proc/pressure/io"))
 _STAT = Path("/proc/stat")
+_clock = time.monotonic
+"""The clock itself: tests put another in its place."""
 
 
 def lane_of(item: pytest.Item) -> str | None:
@@ -60,11 +62,11 @@ class Synced:
         """The function, with its time counted."""
 
         def counted(file: Any) -> None:
-            began = time.monotonic()
+            began = _clock()
             try:
                 sync(file)
             finally:
-                self.seconds += time.monotonic() - began
+                self.seconds += _clock() - began
 
         return counted
 
@@ -97,7 +99,7 @@ class Seen(NamedTuple):
         """The kernel's values; where it has none, the machine is taken for idle."""
         used, ticks = os.times(), _ticks()
         return cls(
-            time.monotonic(),
+            _clock(),
             used.user + used.system + used.children_user + used.children_system,
             sum(ticks[:3]) + sum(ticks[5:7]),
             sum(map(_pressed_s, _PRESSURES)) + ticks[7] + _SYNCED.seconds,

@@ -65,15 +65,18 @@ def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: i
     assert outcome.outages == []
 
 
-def closed_first(port: int) -> tuple[int, int]:
-    """How many connections to this port are in TIME-WAIT: at the server's end, at a client's."""
+Ends = set[tuple[str, str]]
+
+
+def closed_first(port: int) -> tuple[Ends, Ends]:
+    """The connections to this port that are in TIME-WAIT: at the server's end, at a client's."""
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     ends = [line.split()[1:4] for line in lines]
-    waiting = [(near, far) for near, far, state in ends if state == "06"]
+    waiting = {(near, far) for near, far, state in ends if state == "06"}
     of_port = f":{port:04X}"
     return (
-        sum(near.endswith(of_port) for near, _ in waiting),
-        sum(far.endswith(of_port) for _, far in waiting),
+        {(near, far) for near, far in waiting if near.endswith(of_port)},
+        {(near, far) for near, far in waiting if far.endswith(of_port)},
     )
 
 
@@ -91,10 +94,11 @@ def test_the_server_closes_first_so_that_no_port_of_ours_is_used_up(
     assert connects > 100
     # The last connections are closed with the step, without waiting for the server.
     after_theirs, after_ours = closed_first(shared.port)
-    assert after_ours - ours <= users
+    assert len(after_ours - ours) <= users
     if tls == "disabled":
         # An end of TLS that nobody reads makes it a reset, which keeps no port at all.
-        assert after_theirs - theirs >= connects
+        # Those of earlier tests end after a minute, perhaps meanwhile.
+        assert len(after_theirs - theirs) >= connects
 
 
 def test_the_event_waits_for_its_connection_and_its_service_does_not_count_it() -> None:
