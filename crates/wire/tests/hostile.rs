@@ -186,7 +186,7 @@ fn login_payload() -> impl Strategy<Value = Vec<u8>> {
         b"\xfesha256_password\x0012345678901234567890\0",
         b"\xfeclient_ed25519\x0012345678901234567890123456789012",
         b"\xfeparsec\x0012345678901234567890123456789012",
-        b"P\0salt",
+        // A salt that is taken is answered with a random nonce, another one each time.
         b"P\x09salt",
         b"\xfemysql_clear_password\0",
         b"\x01\x03",

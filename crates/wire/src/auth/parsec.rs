@@ -129,8 +129,14 @@ mod tests {
 
     #[test]
     fn another_password_or_salt_is_another_key() {
-        let keys = [(&b"secret"[..], SALT), (b"other", SALT), (b"secret", b"P\0other"), (b"secret", b"P\x01other")];
-        let made: Vec<_> = keys.iter().map(|(one, salt)| key(one, salt).unwrap().to_bytes()).collect();
+        let keys = [
+            (&b"secret"[..], SALT),
+            (b"other", SALT),
+            (b"secret", b"P\0other"),
+            (b"secret", b"P\x01other"),
+        ];
+        let made: Vec<_> =
+            keys.iter().map(|(one, salt)| key(one, salt).unwrap().to_bytes()).collect();
         for (number, one) in made.iter().enumerate() {
             assert!(!made[..number].contains(one));
         }

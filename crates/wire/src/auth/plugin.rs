@@ -22,14 +22,8 @@ pub(crate) enum Plugin {
 }
 
 impl Plugin {
-    const ALL: [Self; 6] = [
-        Self::Native,
-        Self::CachingSha2,
-        Self::Ed25519,
-        Self::Clear,
-        Self::Sha256,
-        Self::Parsec,
-    ];
+    const ALL: [Self; 6] =
+        [Self::Native, Self::CachingSha2, Self::Ed25519, Self::Clear, Self::Sha256, Self::Parsec];
 
     pub(crate) fn by_name(name: &[u8]) -> Result<Self, WireError> {
         let known = Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name);

@@ -18,10 +18,7 @@ pub(super) struct ResultHead {
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_text_resultset.html>,
 /// <https://mariadb.com/docs/server/reference/clientserver-protocol/4-server-response-packets/result-set-packets>
 #[inline]
-pub(super) fn parse_column_count(
-    payload: &[u8],
-    says_more: bool,
-) -> Result<ResultHead, WireError> {
+pub(super) fn parse_column_count(payload: &[u8], says_more: bool) -> Result<ResultHead, WireError> {
     let mut cursor = Cursor::new(payload, "the column count of a result set");
     let columns = cursor.lenenc()?; // int<lenenc>
     let definitions_follow = !says_more || cursor.u8()? != 0; // int<1>

@@ -7,11 +7,11 @@ mod session;
 
 pub(super) use compression::CompressionLayer;
 pub(super) use failure_kind::failure_kind;
-pub use loadstone_wire::{ed25519_answer, parsec_answer};
 pub(super) use loadstone_wire::{
     Conversation, FAMILY, Login, LoginOptions, LoginProgress, TlsWish, USUAL, WireError,
     code_of_fault, conflict, error_code, verdict,
 };
+pub use loadstone_wire::{ed25519_answer, parsec_answer};
 pub(super) use login_options::login_options;
 pub(super) use session::session_statements;
 
