@@ -1,7 +1,8 @@
 """Ways to install on a bare Debian 12 and 13: from nothing to the first ladder in a minute.
 
 A plain user without a compiler and without a network types what docs/install.md says; only root
-reaches Debian's archive. What is counted is the CPU time of all commands: a busy machine takes longer, but does no more.
+reaches Debian's archive. What is counted is the CPU time of all commands: a busy machine takes
+longer, but does no more.
 """
 
 from __future__ import annotations
