@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def test_it_is_for_the_pythons_of_both_releases_and_names_its_libraries() -> Non
     (needs,) = (line for line in fields.splitlines() if line.startswith("Depends: "))
     for wanted in ("python3 (>= 3.11~)", "python3 (<< 3.14~)", "libc6 (>= 2.", "libgcc-s1"):
         assert wanted in needs
-    assert "@" not in fields.replace("packages@loadstone.example", "")
+    assert re.search("@[A-Z]+@", fields) is None
 
 
 def test_each_python_has_what_was_compiled_for_it_and_no_other(names: set[str]) -> None:

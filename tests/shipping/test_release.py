@@ -19,6 +19,7 @@ from tools.release import WITH_IMAGE
 PROJECT = Path(__file__).resolve().parents[2]
 SIGNER = "Release Test <release@loadstone.example>"
 NEXT = "9.0.0"
+PLACEHOLDER = "https://loadstone.example/"
 BUILT = ("loadstone-9.0.0-cp311-abi3-x.whl", "loadstone-9.0.0-x.tar.gz", "loadstone_9.0.0_x.deb")
 
 pytestmark = pytest.mark.slow  # a clone, a key and a commit each
@@ -74,8 +75,9 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     name, address = SIGNER.removesuffix(">").split(" <")
     for key, value in (("user.name", name), ("user.email", address), ("user.signingkey", address)):
         checkout.git("config", key, value)
-    checkout.change("pyproject.toml", "https://loadstone.example/", "https://loadstone.test/")
-    checkout.commit("Addresses")
+    if PLACEHOLDER in (checkout.folder / "pyproject.toml").read_text():
+        checkout.change("pyproject.toml", PLACEHOLDER, "https://loadstone.test/")
+        checkout.commit("Addresses")
     yield checkout
     checkout.run("gpgconf", "--kill", "all")  # the agent that gpg has started
 
@@ -168,9 +170,9 @@ def test_nothing_to_tell_is_refused(checkout: Checkout) -> None:
 
 
 def test_addresses_of_nobody_are_refused(checkout: Checkout) -> None:
-    checkout.change(
-        "pyproject.toml", "https://loadstone.test/docs", "https://loadstone.example/docs"
-    )
+    text = (checkout.folder / "pyproject.toml").read_text()
+    (address,) = re.findall(r'^Documentation = "(.+)"$', text, re.MULTILINE)
+    checkout.change("pyproject.toml", address, f"{PLACEHOLDER}docs/")
     checkout.commit("A placeholder")
     said = "error: pyproject.toml: Documentation is a placeholder, https://loadstone.example/docs/"
     assert_refused(checkout, said, "prepare", NEXT)
