@@ -21,8 +21,9 @@ from loadstone.web.diagnosis import findings
 from loadstone.web.hub import Hub
 from loadstone.web.tls import TlsFiles
 
-PATIENCE_S = 20.0
-"""Seconds to wait: what takes longer hangs."""
+PATIENCE_S = 150.0
+"""Seconds to wait: what takes longer hangs. Beside other work a process of low priority that the
+page asks has two minutes for its answer."""
 
 JSON = dict[str, Any]
 
