@@ -68,3 +68,8 @@ def test_it_has_programs_completion_and_licences_and_nothing_compiled_beforehand
     } <= names
     assert not [name for name in names if name.endswith(".pyc") or "/tests/test_" in name]
     assert all(name.startswith("./usr/") or name in ("./", "./usr/") for name in names)
+
+
+def test_what_lintian_may_find_has_its_place(names: set[str]) -> None:
+    """`make deb` itself fails at anything else."""
+    assert "./usr/share/lintian/overrides/loadstone" in names
