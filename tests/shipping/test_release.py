@@ -78,6 +78,9 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     if PLACEHOLDER in (checkout.folder / "pyproject.toml").read_text():
         checkout.change("pyproject.toml", PLACEHOLDER, "https://loadstone.test/")
         checkout.commit("Addresses")
+    # Right after a release there is nothing yet.
+    checkout.change("CHANGELOG.md", "## Unreleased\n", "## Unreleased\n\n### Added\n- A line.\n")
+    checkout.commit("News")
     yield checkout
     checkout.run("gpgconf", "--kill", "all")  # the agent that gpg has started
 
