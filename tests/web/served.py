@@ -22,8 +22,8 @@ from loadstone.web.hub import Hub
 from loadstone.web.tls import TlsFiles
 
 PATIENCE_S = 150.0
-"""Seconds to wait: what takes longer hangs. Beside other work a process of low priority that the
-page asks has two minutes for its answer."""
+"""Seconds to wait: what takes longer hangs. A process of low priority that the page asks has two
+minutes for its answer."""
 
 JSON = dict[str, Any]
 
