@@ -40,7 +40,8 @@ def points_of(snapshot: dict[str, Any]) -> list[Any]:
     return next(one["data"] for one in series if one["id"] == "tps")
 
 
-@pytest.mark.parametrize("has_result", [True, False])
+# Without a result the rows come from processes of their own.
+@pytest.mark.parametrize("has_result", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_rows_and_notes_are_those_of_the_whole_run(
     run: Path, has_result: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
