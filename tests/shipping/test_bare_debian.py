@@ -28,7 +28,7 @@ LADDER = "--concurrency 1,2,4 --duration 1s --warmup 0s --name first --out runs"
 INSTALL = "apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y install {}"
 ONLY = "--no-install-recommends"
 """Of what pipx recommends, a compiler is part."""
-NO_COMPILER = "for name in cc gcc rustc cargo; do ! command -v $name; done"
+NO_COMPILER = "for name in cc gcc rustc cargo; do if command -v $name; then exit 1; fi; done"
 ON_NULL_SERVER = """
 cd ~
 $LOADSTONE null-server --port 3306 --json >server.json &
@@ -106,7 +106,7 @@ def thrown_away(release: str, folder: Path, mounted: Path) -> Iterator[BareDebia
     try:
         yield bare_debian(release, folder / "system", mounted)
     finally:
-        shutil.rmtree(folder / "system", ignore_errors=True)
+        shutil.rmtree(folder / "system")
 
 
 def judge(result: str, cpu_before_s: float) -> None:

@@ -119,6 +119,9 @@ pub enum WireError {
         /// Its length.
         length: usize,
     },
+    /// This machine gives no random numbers, which a login needs.
+    #[error("login: this machine gives no random numbers")]
+    NoRandomNumbers,
     /// What the server says of the password's salt cannot be used.
     #[error("login: the server's salt for parsec is unusable: {reason}")]
     BadSalt {

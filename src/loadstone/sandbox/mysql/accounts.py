@@ -123,7 +123,8 @@ def _missing_in_mariadb(binary: ServerBinary, method: str) -> tuple[str, str] | 
     if method == "parsec" and binary.release < _FIRST_WITH_PARSEC:
         return "it came with MariaDB 11.6.1", "--server mariadb-11.8 (tools/get-server fetches it)"
     if (plugin := _PLUGINS.get(method)) is not None and not _has_plugin(binary, plugin):
-        return "its plugin is not in MariaDB's core package", "tools/get-mariadb-plugins"
+        hint = "tools/get-mariadb-plugins; for a fetched server tools/get-server --force"
+        return "its plugin is not in MariaDB's core package", hint
     return None
 
 
