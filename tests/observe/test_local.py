@@ -22,15 +22,16 @@ from observe.other_tools import SERVER_HOST, as_root, between, ended, environmen
 
 WINDOW_S = 3
 BUSY = [sys.executable, "-c", "while True: sum(range(10000)); open('/proc/stat').read()"]
-# A third of a core in small portions: the same in any second, however busy the machine is.
+# A third of a core in small portions: the same in any second, however busy the machine is, and in
+# two windows that do not begin and end together they differ by one portion, 0.1 % of a window.
 STEADY = """
 import time
 due = time.monotonic()
 while True:
     began = time.process_time()
-    while time.process_time() - began < 0.03:
+    while time.process_time() - began < 0.004:
         sum(range(2000)); open("/proc/stat").read()
-    due += 0.1
+    due += 0.013
     time.sleep(max(due - time.monotonic(), 0))
 """
 

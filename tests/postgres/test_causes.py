@@ -29,6 +29,9 @@ ON_S, OFF_S = 0.3, 0.2
 TOLERANCE = 0.12
 """A run of three seconds has some sixty looks."""
 
+LONGER_S = (3, 9, 27)
+"""A machine with others on it may be too slow for the ten looks that an interval takes."""
+
 
 @dataclass
 class Held:
@@ -87,17 +90,21 @@ def test_what_another_session_holds_is_named_with_the_time_that_it_takes(
 ) -> None:
     target = ("--target", url(server, database))
     called("prepare", *target, "--tables", "1", "--table-size", "200", folder=tmp_path)
-    with held(local(server, database), taken.statement) as holder:
-        began = time.monotonic()
-        called(
-            "run", "oltp_update_non_index", *target, "--yes", "--concurrency", "4", "--duration",
-            "3", "--warmup", "1", folder=tmp_path,
-        )  # fmt: skip
-        ended = time.monotonic()
-    found, (step,) = diagnosed(only_run(tmp_path))
-    assert [one.cause for one in found][:1] == [taken.cause], [one.sentence for one in found]
-    assert step.account is not None
-    (entry,) = (one for one in step.account.entries if one.place == taken.place)
+    for seconds in LONGER_S:
+        (folder := tmp_path / str(seconds)).mkdir()
+        with held(local(server, database), taken.statement) as holder:
+            began = time.monotonic()
+            called(
+                "run", "oltp_update_non_index", *target, "--yes", "--concurrency", "4",
+                "--duration", str(seconds), "--warmup", "1", folder=folder,
+            )  # fmt: skip
+            ended = time.monotonic()
+        found, (step,) = diagnosed(only_run(folder))
+        assert [one.cause for one in found][:1] == [taken.cause], [one.sentence for one in found]
+        assert step.account is not None
+        (entry,) = (one for one in step.account.entries if one.place == taken.place)
+        if entry.low is not None:
+            break
     assert entry.low is not None and entry.high is not None
     truth = holder.part(began, ended)
     assert entry.low - TOLERANCE <= truth <= entry.high + TOLERANCE
