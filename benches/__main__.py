@@ -30,6 +30,7 @@ from benches import (
     soak,
     templates,
     tls,
+    tls_suites,
     tpcc,
     trials,
     viewers,
@@ -63,6 +64,7 @@ APART: dict[str, BenchApart] = {
     "postgresql-cpu": postgresql.measure_cpu,
     "postgresql-prepare": postgresql.measure_prepare,
     "soak": soak.measure,
+    "tls-suites": tls_suites.measure,
 }
 """Only measured when named: they take long, or start servers of their own."""
 

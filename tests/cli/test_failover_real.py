@@ -194,7 +194,8 @@ def test_a_source_that_is_gone_for_good_loses_what_its_replica_never_had(
         if not semi_sync:
             assert "the ledger and mysql://" in stderr and " differ: " in stderr
             assert {place["what"] for place in verdict["places"]} == {"lost"}
-        (outage,) = step["timeline"]["outages"]
+        # A disk that stands still for a second makes one as well.
+        outage = max(step["timeline"]["outages"], key=lambda one: one["outage_ms"])
         assert outage["users"] == USERS
         assert outage["from_s"] <= outage["last_success_s"] < outage["first_success_s"]
         assert outage["first_success_s"] <= outage["to_s"]
@@ -269,7 +270,7 @@ def test_the_rates_of_a_run_with_an_outage_agree_with_the_restarted_servers_coun
     """An acknowledged entry is a commit; the server forgets those of its last moment, no more."""
     with start_sandbox(SandboxSpec(server=need("mariadb"))) as first:
         drill = prepared(first, tmp_path)
-        with drill.load("--timeline", "--observe", "--duration", "18s") as run:
+        with drill.load("--timeline", "--observe", "--duration", "28s") as run:
             time.sleep(4)
             first.kill()
             time.sleep(5)

@@ -214,9 +214,9 @@ def test_a_server_that_answers_the_load_and_nobody_who_watches_ends_the_run(pers
 
 
 def test_a_load_is_held_back_while_others_work_and_let_go_on(person: Person) -> None:
-    words = (*RUN, *person.target, "--concurrency", "4", "--duration", "10s")
+    words = (*RUN, *person.target, "--concurrency", "4", "--duration", "20s")
     with ExitStack() as stack:
-        running = stack.enter_context(person.starts(*words, "--max-load", "threads_running>5"))
+        running = stack.enter_context(person.starts(*words, "--max-load", "threads_running>8"))
         wait_until(lambda: person.samples() >= 2, running)
         with neighbours(person, 9, "SELECT SLEEP(60)"):
             wait_until(lambda: '"hold_begin"' in journal(person), running)

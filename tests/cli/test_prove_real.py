@@ -349,7 +349,7 @@ def test_a_full_line_is_found_and_proven_by_going_around_it(
         assert exit_code_of([*words, *times, *out]) == 0
         assert passed(line).held_back > 0
         found, _ = diagnosed(capsys, "last", *out)
-        if "noisy-neighbour" in found and "line-full" not in found:
+        if "line-full" not in found and found.keys() & {"noisy-neighbour", "steal", "client-bound"}:
             pytest.skip("not evaluated: others fill this host, and no line is accused then")
         only = ("--prove", "--prove-only", "line-full")
         found, not_tried = diagnosed(capsys, "last", *only, *out)

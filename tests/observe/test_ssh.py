@@ -47,6 +47,13 @@ exec {sshd} -D -e -f {folder}/config
 """
 
 
+def is_sshd(process: psutil.Process) -> bool:
+    try:
+        return process.name() == "sshd"
+    except psutil.NoSuchProcess:
+        return False
+
+
 @dataclass
 class Remote:
     namespace: Namespace
@@ -61,7 +68,7 @@ class Remote:
     def sessions(self) -> list[psutil.Process]:
         """The processes of sshd that serve a connection."""
         children = psutil.Process(self.sshd.pid).children(recursive=True)
-        return [child for child in children if child.name() == "sshd"]
+        return [child for child in children if is_sshd(child)]
 
 
 @pytest.fixture(scope="module")
@@ -250,10 +257,10 @@ def test_a_session_that_is_cut_is_one_line_and_the_next_reading_connects_anew(
 
 @pytest.mark.slow
 def test_a_line_that_is_dead_does_not_hang(remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh, "_ANSWER_S", 1.0)
     with source(remote) as far:
         far.read()
-        with cut(remote.namespace):
+        with cut(remote.namespace), monkeypatch.context() as patch:
+            patch.setattr(ssh, "_ANSWER_S", 1.0)
             began = time.monotonic()
             with pytest.raises(SourceError):
                 far.read()

@@ -58,6 +58,8 @@ SETTINGS = {
     "max_connections": "20",
 }
 NONE: Mapping[str, str] = {}
+STARTING = ("starting up", "not yet accepting connections", "could not connect")
+"""What psql says of a server that will take statements."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,5 @@ def wait_for(server: Server, process: subprocess.Popen[bytes]) -> None:
         assert time.monotonic() < until, f"no socket in time: {server.log}"
         time.sleep(0.02)
     while (done := server.psql("SELECT 1")).returncode:
-        starting = "starting up" in done.stderr or "could not connect" in done.stderr
-        assert starting and time.monotonic() < until, done.stderr
+        assert any(one in done.stderr for one in STARTING) and time.monotonic() < until, done.stderr
         time.sleep(0.1)

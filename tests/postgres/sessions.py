@@ -58,6 +58,19 @@ def not_reading(at: Endpoint) -> Iterator[int]:
             of(session).home.line.close()
 
 
+def alone(session: Connection) -> None:
+    """Wait until earlier questions' sessions are gone: psql ends before its server process."""
+    until = time.monotonic() + DEADLINE_S
+    with session.cursor() as cursor:
+        while True:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # which a transaction keeps
+            cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'psql'")
+            if cursor.fetchall()[0][0] == 0:
+                return
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
 def settled(server: Server, pids: list[int]) -> None:
     """Wait until these sessions wait."""
     listed = ", ".join(map(str, pids))

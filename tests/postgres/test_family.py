@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ from loadstone.servers.facts import comment_of
 from loadstone.servers.guard import CleanupDecision, ListedTable
 from ports import free_port
 from postgres.server import PASSWORD, Server
+from postgres.sessions import DEADLINE_S, alone
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -207,6 +209,14 @@ def test_a_database_is_made_and_dropped_from_another(server: Server) -> None:
         assert not family.read_schema(connection, one.target, "made by test").exists
 
 
+def asked_of(waiting: Connection) -> Any:
+    """The process and the statement that waits, once there is one."""
+    until = time.monotonic() + DEADLINE_S
+    while (asked := getattr(waiting, "asked", None)) is None and time.monotonic() < until:
+        time.sleep(0.01)
+    return asked
+
+
 def test_a_statement_that_waits_is_shown_and_waits_within_its_limit(
     server: Server, database: str, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,7 +229,7 @@ def test_a_statement_that_waits_is_shown_and_waits_within_its_limit(
         with connection.cursor() as cursor:
             cursor.execute("BEGIN; LOCK TABLE sbtest1 IN ACCESS EXCLUSIVE MODE")
         seen: list[Any] = []
-        looking = threading.Timer(0.2, lambda: seen.append(getattr(waiting, "asked", None)))
+        looking = threading.Thread(target=lambda: seen.append(asked_of(waiting)))
         looking.start()
         with pytest.raises(TargetError, match="55P03"), family.statement_errors(one.target):
             waiting.cursor().execute("SELECT count(*) FROM sbtest1")
@@ -315,6 +325,7 @@ def test_a_user_may_have_what_is_left_of_the_server_s_the_role_s_and_the_databas
     def left() -> int:
         return family.free_connections(connection, endpoint(server, database).target)
 
+    alone(connection)
     of_the_server = left()
     others = [connect(endpoint(server, database), database=None) for _ in range(3)]
     assert left() == of_the_server - 3
@@ -381,6 +392,7 @@ def test_other_clients_are_seen_and_those_of_this_user_are_not(
 ) -> None:
     target = endpoint(server, database).target
     samplers = samplers_of(target)
+    alone(connection)
     assert not samplers.other_clients(connection, target, between_s=0)
     with connect(endpoint(server, database, "by_md5")), connect(local(server, database)) as all_of:
         hidden = samplers.other_clients(connection, target, between_s=0)

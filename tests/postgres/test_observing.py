@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from loadstone.observe.postgresql.server import ServerSource
 from loadstone.observe.postgresql.sessions import PostgresSessions
 from loadstone.postgresql import family
 from postgres.server import Server
-from postgres.sessions import DEADLINE_S, did, not_reading, settled, waiting
+from postgres.sessions import DEADLINE_S, alone, did, not_reading, settled, waiting
 from postgres.test_commands import MYSQL_S_WORDS, only_run, url
 from postgres.test_family import endpoint, local
 
@@ -44,9 +45,32 @@ def read(source: ServerSource) -> Reading:
     return canonical(source.read())
 
 
+def rested(source: ServerSource) -> Reading:
+    """Once those who made the table have reported what they did."""
+    until, before = time.monotonic() + DEADLINE_S, read(source)
+    while (now := read(source)).counters["transactions_committed"] != (
+        before.counters["transactions_committed"]
+    ):
+        assert time.monotonic() < until
+        before = now
+        time.sleep(0.1)
+    return now
+
+
+@pytest.fixture
+def no_autovacuum(server: Server) -> Iterator[None]:
+    """Its transactions count as everybody's."""
+    server.asked("ALTER SYSTEM SET autovacuum = off")
+    server.asked("SELECT pg_reload_conf()")
+    yield
+    server.asked("ALTER SYSTEM RESET autovacuum")
+    server.asked("SELECT pg_reload_conf()")
+
+
+@pytest.mark.usefixtures("no_autovacuum")
 def test_counters_are_those_of_what_was_done(server: Server, row: str) -> None:
     source = ServerSource(SourceName(role="server"), local(server, row))
-    before = read(source).counters
+    before = rested(source).counters
     for number in range(5):
         server.asked(f"UPDATE one SET n = {number}; BEGIN; DELETE FROM one; ROLLBACK", row)
     until = time.monotonic() + DEADLINE_S
@@ -73,6 +97,7 @@ def test_sessions_are_counted_and_a_user_without_the_right_is_told(
         did(holder, "UPDATE one SET n = n + 1")
         with waiting(local(server, row), "UPDATE one SET n = n + 2") as pid:
             settled(server, [pid])
+            alone(holder)
             less, seen = read(plain), read(source)
         did(holder, "ROLLBACK")
     source.close()

@@ -91,7 +91,7 @@ def test_an_event_is_tried_for_as_long_as_the_plan_says(server: Server, database
 
 def test_nothing_is_tried_again_after_the_window(server: Server, database: str) -> None:
     load = scripted(f"\\sleep 5 ms\n{CONFLICT}")
-    step = run(server, database, load, max_tries=1_000_000, stop=seconds(0.5))
+    step = run(server, database, load, max_tries=1_000_000, stop=seconds(2))
     counts = step.total()
     assert (counts.failed, counts.retried, counts.events) == (4, 4, 0)
     assert step.last.tally.in_flight == 0

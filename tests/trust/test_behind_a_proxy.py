@@ -85,7 +85,7 @@ def test_others_on_the_server_are_seen(person: Person, server: Sandbox, url: str
 def test_a_run_says_what_stands_between_and_knows_its_users(person: Person, url: str) -> None:
     """The proxy's numbers are not those in the server's list: users are known by their account."""
     person.loadstone("prepare", *person.target, *SMALL)
-    person.loadstone("run", "oltp_read_only", "--target", url, "--duration", "3s", "--warmup", "0s")
+    person.loadstone("run", "oltp_read_only", "--target", url, "--duration", "8s", "--warmup", "0s")
     (run,) = (person.folder / "runs").iterdir()
     result = run_folder.load(run)
     (step,) = result.steps

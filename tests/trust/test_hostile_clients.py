@@ -139,6 +139,7 @@ def test_no_route_of_the_page_is_left_out() -> None:
     assert {re.sub(r"{\w+}", "{}", route) for route in routes} <= tried
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(METHODS, PATHS, ODD_HEADERS, BODIES)
 @example("POST", b"/api/runs/x/stop", {"Origin": b"http://["}, b"")

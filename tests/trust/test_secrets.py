@@ -232,7 +232,7 @@ def test_a_password_is_found_nowhere_after_a_run(way: str, carried: Carried) -> 
 def test_the_live_page_and_the_metrics_of_a_run_do_not_have_it(place: Place) -> None:
     """What viewers get during a run, and the arguments of the servers started alongside it."""
     with ThreadPoolExecutor(1) as pool:
-        longer = ("run", *RUN[:-3], "3s", *RUN[-2:], "--live", "--metrics", "127.0.0.1:0")
+        longer = ("run", *RUN[:-3], "20s", *RUN[-2:], "--live", "--metrics", "127.0.0.1:0")
         running = pool.submit(by, place, "url", SECRET, longer)
         mark = wait_for(lambda: json.loads((place.home / "runs" / ".live.json").read_text()))
         run = wait_for(lambda: next((place.home / "runs").glob("*/journal.jsonl")).parent.name)
