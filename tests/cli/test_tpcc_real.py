@@ -82,7 +82,7 @@ class Shop:
             connection.rollback()
 
     def has_provoked(self, journal: Path) -> bool:
-        """Whether a New-Order was a victim, once it had the time to be told."""
+        """Whether a New-Order was a victim, after the time in which the run reports it."""
         self.provoke_deadlocks()
         time.sleep(1.5)
         return '"1213"' in journal.read_text()
