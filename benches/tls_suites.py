@@ -34,8 +34,9 @@ SUITES = {
     "DHE-RSA-AES256-GCM-SHA384": "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384",
     "AES256-SHA": "TLS_RSA_WITH_AES_256_CBC_SHA",
 }
-"""OpenSSL's names, which are asked for, and the standard's, which are told: those that a new server
-and ours agree on first, then older ones. The last two are OpenSSL's, as rustls has neither."""
+"""OpenSSL's names, which are asked for, and the standard's, which are reported: those that a new
+server and ours agree on first, then older ones. The last two are OpenSSL's, as rustls has neither.
+"""
 
 _USERS = 8
 _RANGE_ROWS = 1000
