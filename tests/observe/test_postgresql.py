@@ -65,13 +65,16 @@ def test_a_time_that_is_not_measured_is_missing_and_not_zero() -> None:
 CLIENT = (True, "client backend")
 SESSIONS = [
     # Of a client, kind, state, wait, asks, number, in a transaction, ages.
-    (*CLIENT, "active", "", "", True, 1, 1, 0.0, 0.0, 5),
-    (*CLIENT, "active", "Lock", "transactionid", False, 3, 3, 7.5, 2.5, 9),
-    (*CLIENT, "active", "IO", "WALSync", False, 1, 1, 0.5, 0.25, None),
-    (*CLIENT, "idle in transaction", "Client", "ClientRead", False, 2, 2, 60.0, 50.0, None),
-    (*CLIENT, "idle", "Client", "ClientRead", False, 4, 0, None, 900.0, None),
-    (False, "autovacuum worker", "active", "Timeout", "VacuumDelay", False, 1, 1, 99.0, 99.0, 40),
-    (False, "checkpointer", "", "Activity", "CheckpointerMain", False, 1, 0, None, None, None),
+    (*CLIENT, "active", "", "", True, 1, 1, 0.0, 0.0, 5, 0.0),
+    (*CLIENT, "active", "Lock", "transactionid", False, 3, 3, 7.5, 2.5, 9, 5.5),
+    (*CLIENT, "active", "IO", "WALSync", False, 1, 1, 0.5, 0.25, None, None),
+    (*CLIENT, "idle in transaction", "Client", "ClientRead", False, 2, 2, 60.0, 50.0, None, None),
+    (*CLIENT, "idle", "Client", "ClientRead", False, 4, 0, None, 900.0, None, None),
+    (False, "autovacuum worker", "active", "Timeout", "VacuumDelay", False,
+     1, 1, 99.0, 99.0, 40, 99.0),
+    (False, "walsender", "active", "Activity", "WalSenderMain", False, 1, 0, None, 5.0, 70, None),
+    (False, "checkpointer", "", "Activity", "CheckpointerMain", False,
+     1, 0, None, None, None, None),
 ]  # fmt: skip
 
 
@@ -81,7 +84,8 @@ def test_sessions_are_counted_by_what_they_do() -> None:
     gauges = {
         "clients": 11, "active": 5, "waiting": 4, "waiting_for_rows": 3, "idle_in_transaction": 2,
         "in_transaction": 6, "oldest_transaction_s": 60.0, "longest_statement_s": 0.25,
-        "autovacuum_workers": 1, "oldest_xmin_age": 40,
+        "autovacuum_workers": 1, "oldest_xmin_age": 9, "oldest_xmin_s": 5.5,
+        "standby_xmin_age": 70, "walsenders": 1,
     }  # fmt: skip
     assert {name: found[f"pg_stat_activity.{name}"] for name in gauges} == gauges
     states = {name: value for name, value in found.items() if name.startswith("state.")}
@@ -94,14 +98,14 @@ def test_sessions_are_counted_by_what_they_do() -> None:
 
 def test_a_name_of_a_wait_can_neither_control_a_terminal_nor_fill_it() -> None:
     wait = "\x1b[2J" + "x" * 1000
-    found = activity([(*CLIENT, "active", "Extension", wait, False, 1, 1, 0.0, 0.0, None)])
+    found = activity([(*CLIENT, "active", "Extension", wait, False, 1, 1, 0.0, 0.0, None, None)])
     (state,) = [name for name in found if name.startswith("state.")]
     assert state.startswith("state.Extension:\ufffd[2Jxxx")
     assert len(state) < 70
 
 
 def test_of_sessions_that_are_hidden_only_the_number_is_known() -> None:
-    hidden = [*SESSIONS, (True, "", "", "", "", False, 2, 0, None, None, None)]
+    hidden = [*SESSIONS, (True, "", "", "", "", False, 2, 0, None, None, None, None)]
     assert hides(hidden)
     assert activity(hidden) == {"pg_stat_activity.clients": 13.0}
 
@@ -129,6 +133,9 @@ def test_locks_that_are_waited_for_are_not_held() -> None:
         ("active", "Lock", "extend", "latch"),
         ("active", "LWLock", "WALWrite", "commit"),
         ("active", "LWLock", "WALInsert", "latch"),
+        ("active", "LWLock", "BufferIO", "disk read"),  # as 13 has it
+        ("active", "IO", "AioIoCompletion", "disk read"),
+        ("active", "IO", "AioIoUringExecution", "disk read"),
         ("active", "BufferPin", "BufferPin", "latch"),
         ("active", "IO", "WALSync", "log sync"),
         ("active", "IO", "WalWrite", "log sync"),  # as 17 spells it

@@ -22,6 +22,7 @@ _NEWER: dict[str, float | None] = {
     "pg_stat_checkpointer.buffers_written": 7200.0,
 }
 _TIMED = at(_TIME, rates=_IMAGES, host=_DISK, totals={"pg_stat_bgwriter.checkpoints_req": 0.0})
+_SOME: dict[str, float | None] = {"pg_stat_wal.wal_fpi": 2000.0, "pg_stat_wal.wal_bytes": 4e6}
 _FULL: dict[str, float | None] = {"pg_stat_wal.wal_buffers_full": 8000.0}
 _WRITES = {"pg_stat_wal.wal_write": 1500.0}
 
@@ -54,6 +55,14 @@ EXAMPLES = (
         full_pages.RULE,
         a_case(_TIMED),
         a_case(_EARLY, variables=_TINY),
+        a_case(at(rates={"pg_stat_wal.wal_fpi": None})),
+        needs="server counter pg_stat_wal.wal_bytes",
+    ),
+    # Few images, but each is compressed by the slow way.
+    Example(
+        full_pages.RULE,
+        a_case(at(_TIME, rates=_SOME), variables={"wal_compression": "pglz"}),
+        a_case(at(_TIME, rates=_SOME), variables={"wal_compression": "lz4"}),
         a_case(at(rates={"pg_stat_wal.wal_fpi": None})),
         needs="server counter pg_stat_wal.wal_bytes",
     ),

@@ -53,7 +53,7 @@ KEEPER = Keeper(
 )
 PREPARED = KEEPER.model_copy(update={"kind": "prepared", "name": "order 17", "state": "prepared"})
 _XMIN = "pg_stat_activity.oldest_xmin_age"
-_OPEN = {"highest": {_XMIN: 50_000.0, "oldest_transaction_s": 60.0}}
+_OPEN = {"highest": {_XMIN: 50_000.0, "pg_stat_activity.oldest_xmin_s": 60.0}}
 _FORGOTTEN = {
     "highest": {"pg_prepared_xacts.xmin_age": 50_000.0, "pg_prepared_xacts.oldest_s": 60.0}
 }

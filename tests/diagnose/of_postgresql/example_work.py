@@ -9,6 +9,7 @@ from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.healthy import per_second
 from diagnose.of_postgresql.figures import a_case, at
+from diagnose.of_postgresql.tables import a_table
 from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.rules.postgresql import (
     jit,
@@ -19,10 +20,17 @@ from loadstone.diagnosis.rules.postgresql import (
     timing,
 )
 from loadstone.model.account import Account, Cores
+from loadstone.model.hot_spots import HotSpots
 
 _ROWS = "pg_stat_database.target.tup_returned"
 _FETCHED = "pg_stat_database.target.tup_fetched"
-_FEW: dict[str, Any] = {"step": {"bytes_in": 4_000_000}}
+READ_WHOLE: dict[str, Any] = {
+    "bytes_in": 4_000_000,
+    "hot_spots": HotSpots(versions=(a_table(scanned=90_000_000),)),
+}
+"""What a step has that scans tables for few rows."""
+
+_FEW: dict[str, Any] = {"step": READ_WHOLE}
 SCANNED = {_ROWS: 9e6, _FETCHED: 40_000.0}
 _SCANNED = {"rates": SCANNED} | _FEW
 _LOOKED_UP = {"rates": {_ROWS: 9e6, _FETCHED: 8e6}} | _FEW
@@ -33,7 +41,7 @@ _COMPILED = {"jit": "on", "jit_above_cost": "0"}
 
 _ON_CORE = an_account(on_core=0.1, waiting_for_a_core=0.2)
 _XMIN = "pg_stat_activity.oldest_xmin_age"
-_KEPT = at(highest={_XMIN: 50_000.0, "oldest_transaction_s": 60.0})
+_KEPT = at(highest={_XMIN: 50_000.0, "pg_stat_activity.oldest_xmin_s": 60.0})
 _SLOWER: dict[tuple[Source, str], Series] = {
     ("host", "process.cpu_user_s"): per_second(*[1.0] * 4, *[1.5] * 2, *[2.0] * 4),
     ("host", "process.cpu_sys_s"): per_second(*[0.2] * 10),
@@ -72,6 +80,14 @@ EXAMPLES = (
         logging.RULE,
         a_case(at(), variables=_LOGGED),
         a_case(at(), variables=_USUAL),
+        a_case(at(), variables={"log_statement": None}),
+        needs="variable log_statement",
+    ),
+    # Changes alone are logged: none where there are none.
+    Example(
+        logging.RULE,
+        a_case(at(step={"writes": 20_000}), variables={"log_statement": "mod"}),
+        a_case(at(step={"writes": 0}), variables={"log_statement": "mod"}),
         a_case(at(), variables={"log_statement": None}),
         needs="variable log_statement",
     ),
@@ -122,14 +138,23 @@ EXAMPLES = (
     Example(
         long_transaction.RULE,
         a_case(_KEPT, seconds=_SLOWER),
-        a_case(at(highest={_XMIN: 50_000.0}), seconds=_SLOWER),
+        # Somebody is idle in a transaction that keeps nothing, and others' snapshots are young.
+        a_case(at(highest={_XMIN: 50_000.0, "oldest_transaction_s": 60.0}), seconds=_SLOWER),
         a_case(at(means={_XMIN: None})),
         needs=f"server value {_XMIN}",
     ),
     Example(
         long_transaction.RULE,
         a_case(at(highest={"pg_replication_slots.xmin_age": 1e6}), seconds=_SLOWER),
-        a_case(at(highest={"pg_replication_slots.xmin_age": 100.0}), seconds=_SLOWER),
+        # At a thousand a second that is what a standby leaves between two of its messages.
+        a_case(at(highest={"pg_replication_slots.xmin_age": 1.2e4}), seconds=_SLOWER),
+        a_case(at(means={_XMIN: None})),
+        needs=f"server value {_XMIN}",
+    ),
+    Example(
+        long_transaction.RULE,
+        a_case(at(highest={"pg_stat_activity.standby_xmin_age": 1e6}), seconds=_SLOWER),
+        a_case(at(highest={"pg_stat_activity.standby_xmin_age": 1.2e4}), seconds=_SLOWER),
         a_case(at(means={_XMIN: None})),
         needs=f"server value {_XMIN}",
     ),

@@ -6,9 +6,10 @@ import pytest
 
 from diagnose.examples import Example
 from diagnose.healthy import above_notes
-from diagnose.of_postgresql.example_work import SCANNED
+from diagnose.of_postgresql.example_work import READ_WHOLE, SCANNED
 from diagnose.of_postgresql.figures import a_case, at
 from diagnose.of_postgresql.found import EXAMPLES
+from diagnose.of_postgresql.tables import a_table
 from diagnose.test_in_chinese import assert_has_chinese, spoken
 from loadstone.diagnosis.all_rules import COMMON_RULES, RULES_OF
 from loadstone.diagnosis.context import Missing
@@ -17,6 +18,7 @@ from loadstone.diagnosis.no_trial import with_reason
 from loadstone.diagnosis.rules.postgresql import missing_index
 from loadstone.diagnosis.titles import TITLES
 from loadstone.diagnosis.trials import same
+from loadstone.model.hot_spots import HotSpots
 from loadstone.model.language import in_language
 from loadstone.report.findings import trial_text
 
@@ -92,7 +94,7 @@ def test_what_to_change_is_said_in_the_server_s_own_statements() -> None:
 
 
 def test_settings_that_keep_the_planner_from_indexes_are_named_and_tried() -> None:
-    scanned = at(rates=SCANNED, step={"bytes_in": 4_000_000})
+    scanned = at(rates=SCANNED, step=READ_WHOLE)
     variables = {
         "enable_bitmapscan": "off",
         "enable_indexscan": "on",
@@ -113,6 +115,18 @@ def test_settings_that_keep_the_planner_from_indexes_are_named_and_tried() -> No
     usual = missing_index.RULE.judge(a_case(scanned))
     assert usual is not None and usual.trial is None
     assert "planner" not in usual.sentence
+
+
+def test_pages_that_are_cheap_in_any_order_keep_no_planner_from_indexes() -> None:
+    scanned = at(rates=SCANNED, step=READ_WHOLE)
+    variables = {"random_page_cost": "0.1", "seq_page_cost": "0.1"}
+    found = missing_index.RULE.judge(a_case(scanned, variables=variables))
+    assert found is not None and found.trial is None
+
+
+def test_entries_of_an_index_that_is_read_alone_are_no_scan_of_a_table() -> None:
+    step = {**READ_WHOLE, "hot_spots": HotSpots(versions=(a_table(scanned=5000),))}
+    assert missing_index.RULE.judge(a_case(at(rates=SCANNED, step=step))) is None
 
 
 def test_each_rule_has_an_example_and_a_title_in_both_languages() -> None:

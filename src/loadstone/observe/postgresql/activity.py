@@ -18,7 +18,9 @@ SELECT ({OF_CLIENTS}), coalesce(backend_type, ''), coalesce(state, ''),
   coalesce(wait_event_type, ''), coalesce(wait_event, ''), pid = pg_backend_pid(),
   count(*), count(xact_start), max(extract(epoch FROM now() - xact_start))::float8,
   max(extract(epoch FROM now() - query_start))::float8,
-  max(greatest(age(backend_xmin), age(backend_xid)))
+  max(greatest(age(backend_xmin), age(backend_xid))),
+  max(extract(epoch FROM now() - xact_start)) FILTER (
+    WHERE coalesce(backend_xmin, backend_xid) IS NOT NULL)::float8
 FROM pg_stat_activity GROUP BY 1, 2, 3, 4, 5, 6
 """
 """One row for all sessions that are alike.
@@ -38,10 +40,13 @@ _IN_TRANSACTION = "idle in transaction"
 _RESTS = ("Lock", "Timeout", "Client")
 """Waits of a statement that does not work itself: for a lock, a sleep, its client."""
 
+_STANDBY = "walsender"
+"""It keeps what queries over there need (hot_standby_feedback)."""
+
 _WORKERS = {
     "autovacuum worker": "autovacuum_workers",
     "parallel worker": "parallel_workers",
-    "walsender": "walsenders",
+    _STANDBY: "walsenders",
 }
 _LOCK_KINDS = ("relation", "extend", "transactionid", "tuple", "virtualxid", "advisory")
 
@@ -62,6 +67,8 @@ class Alike(NamedTuple):
     oldest_s: float | None
     statement_s: float | None
     xmin_age: int | None
+    keeps_s: float | None
+    """For how long the oldest transaction is open that keeps rows."""
 
 
 def activity(rows: Iterable[Sequence[object]]) -> dict[str, float]:
@@ -116,6 +123,8 @@ def _of_clients(clients: Sequence[Alike]) -> dict[str, float]:
 
 def _ages(found: Iterable[Alike]) -> dict[str, float]:
     others = [one for one in found if not one.asks]
+    # A VACUUM keeps no rows from another.
+    keep = [one for one in others if one.kind not in (_STANDBY, "autovacuum worker")]
     at_work = [
         one
         for one in others
@@ -126,7 +135,11 @@ def _ages(found: Iterable[Alike]) -> dict[str, float]:
             one.oldest_s for one in others if one.of_client
         ),
         "pg_stat_activity.longest_statement_s": _most(one.statement_s for one in at_work),
-        "pg_stat_activity.oldest_xmin_age": _most(one.xmin_age for one in others),
+        "pg_stat_activity.oldest_xmin_age": _most(one.xmin_age for one in keep),
+        "pg_stat_activity.oldest_xmin_s": _most(one.keeps_s for one in keep),
+        "pg_stat_activity.standby_xmin_age": _most(
+            one.xmin_age for one in others if one.kind == _STANDBY
+        ),
     }
 
 

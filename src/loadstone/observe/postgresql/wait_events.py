@@ -18,16 +18,24 @@ _OF_A_PLACE = ("extend",)
 
 _LOG = "wal"
 _READS = ("read", "prefetch")
+_ASYNCHRONOUS = "aio"
+"""From 18 on sessions have pages read for them (IO:AioIoCompletion and its like), and none written.
+"""
 
 _IPC: Mapping[str, Says] = {
     "syncrep": "replica",
     # Somebody else reads the page, or a process of the server does so for all.
     "bufferio": "disk read",
-    "aioiocompletion": "disk read",
     # A session that ends its transaction does so for others that wait to do the same.
     "procarraygroupupdate": "latch",
     "cloggroupupdate": "latch",
     "xactgroupupdate": "latch",
+}
+_LATCHES: Mapping[str, Says] = {
+    # Its holder writes and syncs the log for all that wait.
+    "walwrite": "commit",
+    # As of IPC from 14 on.
+    "bufferio": "disk read",
 }
 _TIMEOUTS: Mapping[str, Says] = {
     "commitdelay": "commit delay",
@@ -53,8 +61,7 @@ def said_by(state: str, kind: str, wait: str) -> Says:
         case "Lock":
             return _heavyweight(name)
         case "LWLock":
-            # Its holder writes and syncs the log for all that wait.
-            return "commit" if name == "walwrite" else "latch"
+            return _LATCHES.get(name, "latch")
         case "BufferPin" | "Buffer":
             return "latch"
         case "IO":
@@ -76,4 +83,5 @@ def _heavyweight(name: str) -> Says:
 def _of_files(name: str) -> Says:
     if name.startswith(_LOG):
         return "log sync"
-    return "disk read" if name.endswith(_READS) else "disk write"
+    is_read = name.endswith(_READS) or name.startswith(_ASYNCHRONOUS)
+    return "disk read" if is_read else "disk write"

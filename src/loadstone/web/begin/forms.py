@@ -57,6 +57,8 @@ def target_text(text: str) -> str:
 
 
 Name = Annotated[str, Field(pattern=_NAME)]
+BuiltIn = Annotated[str, Field(pattern=_NAME.replace(".", ""))]
+"""A workload or a recipe: what has a dot is a file."""
 Value = Annotated[str, Field(max_length=200), AfterValidator(_no_path)]
 Load = Annotated[str, Field(max_length=200), AfterValidator(_without_control)]
 """A ladder, a rate, an objective or a time: `1..4000/10` has a slash, and none of them a path."""
@@ -70,7 +72,7 @@ class RunForm(Frozen):
     target: TargetText = THROWAWAY
     server: Value = ""
     """The kind of the throwaway server: `mysql`; empty for any that is installed."""
-    workload: Name
+    workload: BuiltIn
     options: dict[Name, Value] = Field(default={}, max_length=50)
     """Options of the workload that differ from its defaults."""
     concurrency: Load = ""
@@ -114,7 +116,7 @@ class RecipeForm(Frozen):
     """A recipe, with values for its parameters."""
 
     kind: Literal["recipe"]
-    recipe: Name
+    recipe: BuiltIn
     quick: bool = True
     given: dict[Name, Annotated[str, Field(max_length=_LONGEST_URL)]] = Field(
         default={}, max_length=50

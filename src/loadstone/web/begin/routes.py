@@ -111,9 +111,10 @@ class BeginRoutes:
         person = await self._allowed(request, f"look at {form.kind}", targets)
         words = form.words(self._runs.runs)
         said = await self._said((*words, "--dry-run"), asked.language)
-        ticket = self._tickets.of(person.name, words) if said.code == 0 else None
         # The dry run of an experiment lists what it changes on a target, and asks for no consent.
         is_asked = isinstance(form, RecipeForm) and targets != (THROWAWAY,)
+        may_start = said.code == 0 and (form.yes or not is_asked)
+        ticket = self._tickets.of(person.name, words) if may_start else None
         shown = _as_json(words, said)
         needs_yes = shown["needs_yes"] or is_asked
         return JSONResponse({**shown, "needs_yes": needs_yes, "ticket": ticket})

@@ -6,6 +6,8 @@ import { t } from "./words.js";
 
 const SURE_MS = 5000;
 
+let sure = null; // until then a second click stops the run
+
 // `shown` tells the name of the run that is shown, and the number of its step.
 export function onActs(shown) {
   const ask = (wish, body) => request(shown().run, wish, body);
@@ -20,13 +22,6 @@ export function onActs(shown) {
     if (rate.reportValidity()) ask("rate", { step: shown().step, rate: Number(rate.value) });
   });
   const stop = byId("stop");
-  let sure = null;
-  const calm = () => {
-    clearTimeout(sure);
-    sure = null;
-    stop.classList.remove("sure");
-    stop.textContent = t("Stop the run");
-  };
   stop.addEventListener("click", () => {
     if (sure === null) {
       stop.classList.add("sure");
@@ -38,6 +33,20 @@ export function onActs(shown) {
     }
   });
   byId("share").addEventListener("click", () => share(shown().run));
+}
+
+// Another run is shown: what was asked of the one before is no matter of its own.
+export function forgetActs() {
+  calm();
+  byId("answer").textContent = "";
+  byId("shared").hidden = true;
+}
+
+function calm() {
+  clearTimeout(sure);
+  sure = null;
+  byId("stop").classList.remove("sure");
+  byId("stop").textContent = t("Stop the run");
 }
 
 async function request(run, wish, body) {
@@ -55,7 +64,7 @@ async function share(run) {
   try {
     const { token } = await post(`/api/runs/${encodeURIComponent(run)}/share`, {});
     const link = `${window.location.origin}/?token=${encodeURIComponent(token)}#run=${encodeURIComponent(run)}`;
-    show(place, t("Who has this link can read this run, and nothing else:"), " ", element("code", {}, link));
+    show(place, t("Anyone with this link can read this run, and nothing else:"), " ", element("code", {}, link));
   } catch (error) {
     place.textContent = error.message;
   }

@@ -2,7 +2,7 @@
 // that the command line cannot, so the command is always there to copy.
 
 import { post } from "./asking.js";
-import { byId, element, show } from "./elements.js";
+import { byId, element, renew, show } from "./elements.js";
 import { Plan } from "./plan.js";
 import { chosenLanguage, hear, listed, moment, pair, speech, spoken, t } from "./words.js";
 
@@ -97,10 +97,21 @@ function field(id, name, about, input) {
     about ? element("span", { class: "quiet", id: `${id}-about` }, about) : null);
 }
 
+// The fields of a workload or a recipe; what was typed into those of the same one stays.
+function renewFields(id, of, fields) {
+  const place = byId(id);
+  const typed = place.dataset.of !== of ? []
+    : [...place.querySelectorAll("[data-usual]")].filter((one) => one.value !== one.dataset.usual)
+      .map((one) => [one.id, one.value]);
+  place.dataset.of = of ?? "";
+  show(place, fields);
+  for (const [field, value] of typed) byId(field).value = value;
+}
+
 function showWorkload() {
   const chosen = offered.workloads.find(({ name }) => name === byId("begin-workload").value);
   show(byId("begin-about"), chosen ? speech("span", chosen.about) : "");
-  show(byId("begin-options"), (chosen?.options ?? []).map(({ name, default: usual, about }) => {
+  renewFields("begin-options", chosen?.name, (chosen?.options ?? []).map(({ name, default: usual, about }) => {
     const id = `option-${name}`;
     const common = { id, "data-option": name, "aria-describedby": `${id}-about` };
     const isSwitch = typeof usual === "boolean";
@@ -121,7 +132,7 @@ function showRecipe() {
   show(byId("begin-question"),
     element("p", {}, speech("span", chosen.question)),
     element("p", { class: "quiet" }, speech("span", isQuick ? chosen.lasts_quick : chosen.lasts)));
-  show(byId("begin-parameters"), chosen.questions.map((one) => {
+  renewFields("begin-parameters", chosen.name, chosen.questions.map((one) => {
     const id = `parameter-${one.name}`;
     const common = { id, "data-parameter": one.name, "aria-describedby": `${id}-about` };
     const usual = isQuick ? one.quick : one.full;
@@ -218,9 +229,7 @@ function showActs() {
   const place = byId("acts-list");
   byId("acts").hidden = acts.length === 0;
   const open = new Set([...place.querySelectorAll("details[open]")].map((one) => one.dataset.act));
-  const focused = document.activeElement?.getAttribute("data-key");
-  show(place, acts.map((one, at) => act(one, open.has(one.id) || (at === 0 && one.at_work && !place.firstChild))));
-  if (focused) place.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  renew(place, acts.map((one, at) => act(one, open.has(one.id) || (at === 0 && one.at_work && !place.firstChild))));
 }
 
 function act(one, isOpen) {
@@ -234,7 +243,7 @@ function act(one, isOpen) {
     element("p", {}, element("code", {}, one.command)),
     element("details", { "data-act": one.id, open: isOpen },
       element("summary", { "data-key": `output-${one.id}` }, t("What it says")),
-      element("pre", { tabindex: "0", "aria-label": t("What it says") }, one.output)),
+      element("pre", { tabindex: "0", "data-key": `said-${one.id}`, "aria-label": t("What it says") }, one.output)),
     one.at_work ? element("button", {
       type: "button", class: "danger", "data-key": `stop-${one.id}`, onclick: () => stop(one.id),
     }, t("Stop it")) : null);

@@ -26,6 +26,18 @@ export function show(shown, ...children) {
   shown.replaceChildren(...shownOf(children));
 }
 
+// The same for what is made anew while somebody reads it: the keyboard focus and how far it was scrolled stay, of
+// elements with a key.
+export function renew(shown, ...children) {
+  const focused = document.activeElement?.getAttribute("data-key");
+  const scrolled = [...shown.querySelectorAll("[data-key]")].filter((one) => one.scrollTop > 0)
+    .map((one) => [one.dataset.key, one.scrollTop]);
+  show(shown, ...children);
+  const keyed = (key) => shown.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  for (const [key, top] of scrolled) keyed(key)?.scrollTo(0, top);
+  if (focused) keyed(focused)?.focus({ preventScroll: true });
+}
+
 // Columns: [heading, number?, value of a row]. A value may be an element.
 export function table(shown, columns, rows) {
   const kind = (isNumber) => (isNumber ? "number" : null);

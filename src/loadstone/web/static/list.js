@@ -1,7 +1,7 @@
 // The list of runs, of which some can be picked to be compared, and all be drawn as a trend.
 
 import { MOST } from "./compare.js";
-import { byId, element, show } from "./elements.js";
+import { byId, element, renew } from "./elements.js";
 import { chosen, offerFilters, onFilters, selected } from "./filters.js";
 import { hear, listed, named, number, spoken, t, users } from "./words.js";
 
@@ -26,15 +26,13 @@ export function showList(changed) {
   const { runs, shown, mayCompare } = given;
   for (const { told } of runs) hear(told);
   byId("no-runs").hidden = runs.length > 0;
-  const list = byId("runs");
-  const focused = document.activeElement?.getAttribute("data-key");
   const found = selected(runs);
   byId("filters").hidden = !mayCompare;
   byId("filtered").hidden = found.length === runs.length;
   byId("filtered").textContent = t("{number} of {all} runs", { number: number(found.length), all: number(runs.length) });
   byId("trend-of").disabled = found.length < 2;
   offerFilters(runs);
-  show(list, found.map((run) => {
+  renew(byId("runs"), found.map((run) => {
     const key = `run=${encodeURIComponent(run.name)}`;
     const now = stateOf(run);
     const said = listed([
@@ -53,8 +51,6 @@ export function showList(changed) {
     }, element("strong", {}, run.name), element("span", { class: `quiet state ${now}` }, said));
     return element("li", { class: run.name === shown ? "chosen" : null }, box, link);
   }));
-  // The list is rebuilt, but the keyboard focus stays where it was.
-  if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   offerComparison();
 }
 

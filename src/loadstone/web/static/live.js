@@ -1,6 +1,6 @@
 // The page: shows one stream of events from the server as they arrive.
 
-import { onActs } from "./acts.js";
+import { forgetActs, onActs } from "./acts.js";
 import { beginInOtherWords, onBegin, showBegin, whoAmI } from "./begin.js";
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
@@ -31,14 +31,17 @@ let studied = null; // the comparison or the trend that is shown
 let me = { name: "", may_run: false, may_steer: false, only: null };
 let begins = false; // whether the form to begin with is shown
 let proves = null; // the name of the run whose proof is asked for
+let missing = null; // the name of a run that was asked for and is not there
+let judged = ""; // the findings that are shown
 
 // The cookie has expired or belongs to another server. Opening the link in another tab restores
 // this one too, as it keeps trying.
-async function tellIfLocked(mine) {
-  const answer = await fetch("/static/icon.svg", { method: "HEAD" }).catch(() => null);
-  if (answer?.status === 401 && mine === source) {
-    say(t("The server needs its link again: open the one that it printed."));
-  }
+async function tellWhy(mine, run) {
+  const path = run === null ? "/static/icon.svg" : `/api/runs/${encodeURIComponent(run)}`;
+  const answer = await fetch(path, { method: "HEAD" }).catch(() => null);
+  if (mine !== source) return;
+  if (answer?.status === 401) say(t("The server needs its link again: open the one that it printed."));
+  if (answer?.status === 404 && me.only === null) missing = run;
 }
 
 // The run to show: the one in the address, else the newest running one, else the newest.
@@ -49,7 +52,7 @@ function wanted() {
   if (asked.get("prove")) return { run: asked.get("prove"), prove: me.may_run };
   if (asked.get("compare")) return { compare: asked.get("compare").split("/") };
   if (asked.has("trend")) return { trend: filtersIn(asked) };
-  if (asked.get("run")) return { run: asked.get("run") };
+  if (asked.get("run") && asked.get("run") !== missing) return { run: asked.get("run") };
   const going = runs.find((run) => run.state === "running") ?? runs[0];
   return { run: going ? going.name : null };
 }
@@ -70,6 +73,7 @@ function follow() {
   byId("trend").hidden = !trend;
   byId("run").hidden = !run;
   byId("empty").hidden = Boolean(studied) || Boolean(run) || Boolean(begin);
+  if (!run) document.title = "Loadstone";
   const next = run ?? null;
   if (source === null || next !== shown) connect(next);
   if (prove && proves !== run) askForProof(run);
@@ -79,8 +83,8 @@ function follow() {
 
 function connect(run) {
   source?.close();
-  byId("shared").hidden = true;
   if (run !== shown) {
+    forgetActs();
     if (!studied) charts.clear();
     state = fresh();
   }
@@ -90,12 +94,12 @@ function connect(run) {
   const on = (name, take) => mine.addEventListener(name, (event) => {
     if (mine === source) take(JSON.parse(event.data));
   });
-  mine.onopen = () => say("");
+  mine.onopen = () => say(missing === null ? "" : t("There is no run {name} here.", { name: missing }));
   mine.onerror = () => {
     say(t("The server does not answer; trying again."));
     // Browsers do not reconnect by themselves after an error response.
     if (mine.readyState === EventSource.CLOSED) {
-      tellIfLocked(mine);
+      tellWhy(mine, run);
       setTimeout(() => { if (mine === source) connect(wanted().run ?? null); }, GONE_MS);
     }
   };
@@ -327,6 +331,9 @@ function showExtras() {
   byId("problem").hidden = !problem;
   byId("problem").textContent = problem ? spoken(problem) : "";
   const ladders = state.extras.findings;
+  const now = JSON.stringify([state.run?.name, chosenLanguage(), ladders]);
+  if (now === judged) return; // evidence that is open stays so
+  judged = now;
   show(byId("findings"), ladders === null
     ? element("p", { class: "quiet" }, t("Findings appear when a step has ended."))
     : ladders.map((one) => findingsOf(one, ladders.length > 1)));
@@ -365,7 +372,10 @@ byId("prove").addEventListener("click", prove);
 onBegin();
 onProof();
 state = fresh();
-window.addEventListener("hashchange", follow);
+window.addEventListener("hashchange", () => {
+  missing = null;
+  follow();
+});
 me = await whoAmI();
 byId("begin-link").hidden = !me.may_run;
 byId("compare").hidden = me.only !== null;

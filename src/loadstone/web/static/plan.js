@@ -35,6 +35,7 @@ export class Plan {
 
   forget() {
     this.looked = null;
+    this.form = null;
     byId(this.id).hidden = true;
     this.say("");
   }
@@ -74,6 +75,7 @@ export class Plan {
       this.say(t("It was started, and goes on without this page."));
       this.started();
     } catch (error) {
+      this.at("start").disabled = false;
       this.say(error.message, true);
     }
   }

@@ -2,7 +2,7 @@
 // the page shows what is changed now and put back, and in the end each prediction next to what was measured.
 
 import { post } from "./asking.js";
-import { byId, element, show } from "./elements.js";
+import { byId, element, renew, show } from "./elements.js";
 import { Plan } from "./plan.js";
 import {
   bracketed, chosenLanguage, hear, listed, moment, named, number, pair, percent, speech, spoken, t, users,
@@ -82,7 +82,7 @@ function draw() {
   const isAsked = !byId("proof-plan").hidden || byId("proof-answer").textContent !== "";
   byId("proof").hidden = !(isAsked || act || shown.trial || proved.length);
   // Two proofs at the same time would disturb each other's figures.
-  byId("prove").disabled = Boolean(act?.at_work);
+  byId("prove").disabled = Boolean(act?.at_work) || Boolean(shown.trial);
   if (act?.at_work && !byId("proof-plan").hidden) plan.forget();
   showCommand();
   showTrial();
@@ -94,19 +94,17 @@ function showCommand() {
   place.hidden = !act;
   if (!act) return;
   const isOpen = place.querySelector("details")?.open ?? false;
-  const focused = document.activeElement?.getAttribute("data-key");
   const failed = !act.at_work && act.code !== 0;
-  show(place,
+  renew(place,
     element("p", {}, element("strong", { class: failed ? "bad" : "good" }, spoken(act.said)), " ",
       element("span", { class: "quiet" }, listed([moment(1000 * act.unix_s), act.who]))),
     element("p", {}, element("code", {}, act.command)),
     element("details", { open: isOpen || failed },
       element("summary", { "data-key": "proof-output" }, t("What it says")),
-      element("pre", { tabindex: "0", "aria-label": t("What it says") }, act.output)),
+      element("pre", { tabindex: "0", "data-key": "proof-said", "aria-label": t("What it says") }, act.output)),
     act.at_work && mayRun ? element("button", {
       type: "button", class: "danger", "data-key": "proof-stop", onclick: () => stop(act.id),
     }, t("Stop it")) : null);
-  if (focused) place.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
 }
 
 async function stop(id) {

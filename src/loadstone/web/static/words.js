@@ -104,8 +104,10 @@ export function percent(share) {
 
 export function duration(seconds) {
   const whole = Math.round(seconds);
+  const two = (value) => String(value).padStart(2, "0");
   if (whole < 120) return `${whole} s`;
-  return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  if (whole < 7200) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  return `${Math.floor(whole / 3600)} h ${two(Math.floor(whole / 60) % 60)} min`;
 }
 
 // A moment on this browser's clock, the same in each language: 2026-11-28 14:03.

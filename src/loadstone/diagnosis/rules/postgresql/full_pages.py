@@ -11,6 +11,17 @@ from loadstone.model.figure import Percent
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.message import plain, say, say_in, sentences
 
+_REMEDY = say(
+    "Measure for several checkpoints, or long after one. A longer checkpoint_timeout, with a "
+    "max_wal_size that allows it, makes images rarer; wal_compression makes them smaller, which "
+    "takes CPU time."
+)
+_SLOW_CODE = say(
+    "Each image is compressed by pglz, which takes far more CPU than writing it: switch "
+    "wal_compression off, or to lz4 or zstd (from 15 on). A longer checkpoint_timeout, with a "
+    "max_wal_size that allows it, makes images rarer."
+)
+
 
 def judge(case: Case) -> Finding | None:
     """Images take the users' time, and the step asked for no checkpoint."""
@@ -33,11 +44,7 @@ def judge(case: Case) -> Finding | None:
         ),
         share=share,
         confidence=0.7,
-        remedy=say(
-            "Measure for several checkpoints, or long after one. A longer checkpoint_timeout, with "
-            "a max_wal_size that allows it, makes images rarer; wal_compression makes them "
-            "smaller, which takes CPU time."
-        ),
+        remedy=_SLOW_CODE if page_images.is_slow_code(case) else _REMEDY,
         trial=_compressed(case),
         acts_on="disk writes",
     )
@@ -45,6 +52,8 @@ def judge(case: Case) -> Finding | None:
 
 def _compressed(case: Case) -> Trial | None:
     """Smaller images; if that brings nothing, it costs as much as it saves, and no more is said."""
+    if page_images.is_slow_code(case):
+        return dynamic(case, {"wal_compression": "off"}, say("the compression of images"))
     trial = dynamic(case, {"wal_compression": "on"}, say("images without compression"))
     return trial and trial.model_copy(update={"refutes": False})
 

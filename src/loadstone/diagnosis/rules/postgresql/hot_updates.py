@@ -15,7 +15,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import page_images, versions
+from loadstone.diagnosis.rules.postgresql import long_transaction, page_images, versions
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Evidence, Finding
@@ -64,6 +64,9 @@ def judge(case: Case) -> Finding | None:
     if worst is None or share < MATTERS or _not_hot(worst) < MOST_OF_IT * worst.updated:
         return None
     in_the_way = changed_indexes(case, worst)
+    # Then no page can make room, whatever its fillfactor: who keeps the old versions is named.
+    if not in_the_way and long_transaction.keeps_most(case):
+        return None
     used = [one for one in in_the_way if one.entries]
     return Finding(
         cause="hot-updates-lost",

@@ -5,7 +5,7 @@ Source: https://www.postgresql.org/docs/current/runtime-config-logging.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
@@ -14,7 +14,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
-from loadstone.model.message import Joined, say, say_in
+from loadstone.model.message import Joined, Message, say, say_in
 
 LINE_S = 6e-6
 """[P] CPU of a session for one line: measured 5 to 9 µs (156 bytes, PostgreSQL 15, a file on tmpfs
@@ -47,6 +47,7 @@ _OFF: Mapping[str, str] = {
 }
 """Settings that log each statement, and their values that log none."""
 
+_LEVEL, _CHANGES = "log_statement", "mod"
 _TIMED = ("log_duration", "log_min_duration_statement")
 _TRANSACTIONS = "log_transaction_sample_rate"
 _SAMPLES = ("log_min_duration_sample", _TRANSACTIONS)
@@ -76,13 +77,7 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="statement-log",
         group="setting",
-        sentence=say(
-            "Each statement is logged ({settings}): about {lines} lines a second for {statements} "
-            "statements, each of which its session formats and writes before it goes on.",
-            settings=Joined([f"{name}={case.variable(name)}" for name in names]),
-            lines=Number(lines),
-            statements=Number(statements),
-        ),
+        sentence=_sentence(case, names, lines),
         evidence=(case.seen(say("lines of the log"), lines, say_in("unit", "/s"), FEWEST),),
         share=min(lines * LINE_S / cores, 1.0) if cores else None,
         confidence=0.85,
@@ -92,6 +87,24 @@ def judge(case: Case) -> Finding | None:
         ),
         trial=dynamic(case, {name: _OFF[name] for name in names}, say("logging each statement")),
         acts_on="server CPU",
+    )
+
+
+def _sentence(case: Case, names: Sequence[str], lines: float) -> Message:
+    settings = Joined([f"{name}={case.variable(name)}" for name in names])
+    if names == [_LEVEL] and case.variable(_LEVEL) == _CHANGES:
+        return say(
+            "Each change is logged ({settings}): about {lines} lines a second, each of which its "
+            "session formats and writes before it goes on.",
+            settings=settings,
+            lines=Number(lines),
+        )
+    return say(
+        "Each statement is logged ({settings}): about {lines} lines a second for {statements} "
+        "statements, each of which its session formats and writes before it goes on.",
+        settings=settings,
+        lines=Number(lines),
+        statements=Number(case.step.qps or 0.0),
     )
 
 
@@ -110,8 +123,9 @@ def _lines_of(case: Case) -> dict[str, float]:
     found = {name: lines for name, lines in taken.items() if case.is_on(name)}
     if not is_prepared:
         found |= {name: lines for name, lines in _PARSED.items() if case.is_on(name)}
-    if case.variable("log_statement") == "all":
-        found["log_statement"] = 1.0
+    level = case.variable(_LEVEL)
+    if level in ("all", _CHANGES):
+        found[_LEVEL] = 1.0 if level == "all" else _part_of_changes(case)
     if case.variable("auto_explain.log_min_duration") in _ZERO:
         found["auto_explain.log_min_duration"] = 1.0
     if case.is_on("log_duration"):
@@ -119,6 +133,13 @@ def _lines_of(case: Case) -> dict[str, float]:
     if case.variable("log_min_duration_statement") in _ZERO:
         found["log_min_duration_statement"] = steps
     return found | _sampled(case, steps) | _talked(case, steps)
+
+
+def _part_of_changes(case: Case) -> float:
+    """Of all statements, 0 to 1."""
+    step = case.step
+    statements = step.reads + step.writes + step.other
+    return step.writes / statements if statements else 0.0
 
 
 def _sampled(case: Case, steps: float) -> dict[str, float]:

@@ -1,10 +1,11 @@
-"""A transaction, or a slot of a replica, keeps all versions of changed rows from being cleaned up.
+"""A transaction, a replica or its slot keeps all versions of changed rows from being cleaned up.
 
 Source: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-SPACE-RECOVERY
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
@@ -35,11 +36,19 @@ MOST = 0.5
 """Part of the dead versions that must be younger than the oldest snapshot to be its doing."""
 
 _SESSIONS = "pg_stat_activity.oldest_xmin_age"
+_STANDBYS = "pg_stat_activity.standby_xmin_age"
 _SLOTS = "pg_replication_slots.xmin_age"
 _PREPARED = "pg_prepared_xacts.xmin_age"
 _CHANGES = ("pg_stat_database.target.tup_updated", "pg_stat_database.target.tup_deleted")
 
-_Kind = Literal["session", "prepared", "slot"]
+_Kind = Literal["session", "prepared", "slot", "standby"]
+
+FEEDBACK_S = 10.0
+"""How often a standby says which rows its queries need: wal_receiver_status_interval. What it keeps
+between two messages is no query's.
+
+Source: https://www.postgresql.org/docs/current/runtime-config-replication.html
+"""
 
 
 class _Oldest(NamedTuple):
@@ -50,7 +59,7 @@ class _Oldest(NamedTuple):
     age: float
     """Transactions since its snapshot."""
     open_s: float
-    """How long it has been open; 0: of a slot nobody knows."""
+    """How long it has been open."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -82,6 +91,11 @@ _REMEDIES: dict[_Kind, Message] = {
         "Remove the slot, or let its replica catch up (pg_replication_slots); without "
         "hot_standby_feedback its queries keep no rows here."
     ),
+    "standby": say(
+        "End the long query on that standby (pg_stat_replication.backend_xmin names the standby), "
+        "or switch hot_standby_feedback off there: then queries there are cancelled rather than "
+        "rows kept here."
+    ),
     "session": say(
         "End that transaction (pg_stat_activity.xact_start names it); "
         "idle_in_transaction_session_timeout ends those that are forgotten. VACUUM then removes "
@@ -98,15 +112,21 @@ def _oldest(case: Case) -> _Oldest:
     """The one with the highest age."""
     prepared_s = case.highest("pg_prepared_xacts.oldest_s") or 0.0
     prepared = _Oldest("prepared", _PREPARED, case.highest(_PREPARED) or 0.0, prepared_s)
-    slot = _Oldest("slot", _SLOTS, case.highest(_SLOTS) or 0.0, 0.0)
-    open_s = case.highest("oldest_transaction_s") or 0.0
+    slot, standby = _of_a_replica(case, "slot", _SLOTS), _of_a_replica(case, "standby", _STANDBYS)
+    open_s = case.highest("pg_stat_activity.oldest_xmin_s") or 0.0
     session = _Oldest("session", _SESSIONS, case.needed(case.highest(_SESSIONS)), open_s)
-    return max(slot, prepared, session, key=lambda one: one.age)
+    return max(slot, standby, prepared, session, key=lambda one: one.age)
+
+
+def _of_a_replica(case: Case, kind: _Kind, counter: str) -> _Oldest:
+    """Nobody knows since when it keeps rows: as many transactions ago as it is old."""
+    age, per_s = case.highest(counter) or 0.0, case.rate("transactions_writing")
+    return _Oldest(kind, counter, age, age / per_s - FEEDBACK_S if per_s else math.inf)
 
 
 def _is_old(case: Case, oldest: _Oldest) -> bool:
     usual_s = TIMES_P99 * (case.step.latency.response.p99 or 0.0) / 1000
-    return oldest.kind == "slot" or oldest.open_s >= max(OLD_S, usual_s)
+    return oldest.open_s >= max(OLD_S, usual_s)
 
 
 def _keeper(case: Case, oldest: _Oldest) -> Keeper | None:
@@ -122,6 +142,12 @@ def _said(case: Case, oldest: _Oldest) -> Iterator[Message]:
         yield say(
             "Versions of changed rows pile up: a replication slot keeps all that {age} "
             "transactions have left.",
+            age=Number(oldest.age),
+        )
+    elif oldest.kind == "standby":
+        yield say(
+            "Versions of changed rows pile up: a standby's query keeps all that {age} transactions "
+            "have left.",
             age=Number(oldest.age),
         )
     elif oldest.kind == "prepared":

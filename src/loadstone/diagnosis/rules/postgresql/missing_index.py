@@ -1,7 +1,8 @@
 """Statements read whole tables for a few rows.
 
 Rows that scans of tables read count as returned, those that indexes lead to as fetched as well.
-Entries of an index that is scanned alone are returned and not fetched, so they count as scanned.
+Entries of an index that is scanned alone are returned and not fetched: where the tables' own
+figures are read, these rows are not among those that scans of the tables read.
 
 The planner does not use an index that its settings rule out, or make look dear.
 
@@ -51,14 +52,17 @@ _WAYS = ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")
 """Settings that rule out a way of using an index."""
 
 _DEAR: Mapping[str, float] = {
-    "random_page_cost": 4.0,
     "cpu_index_tuple_cost": 0.005,
     "cpu_operator_cost": 0.0025,
 }
 """Estimates of what an index costs, with the server's defaults: with larger ones it looks dear."""
 
-_CHEAP: Mapping[str, float] = {"seq_page_cost": 1.0, "cpu_tuple_cost": 0.01}
+_CHEAP: Mapping[str, float] = {"cpu_tuple_cost": 0.01}
 """Estimates of what a scan costs: with smaller ones it looks cheap."""
+
+_PAGES = {"random_page_cost": 4.0, "seq_page_cost": 1.0}
+"""Estimates of a page's cost, of which the ratio counts: where all pages are in memory, both are
+small."""
 
 _RETURNED = "pg_stat_database.target.tup_returned"
 _FETCHED = "pg_stat_database.target.tup_fetched"
@@ -110,7 +114,19 @@ def _against_indexes(case: Case) -> dict[str, str]:
             now = case.number(name)
             if now is not None and sign * now > sign * value:
                 found[name] = f"{value:g}"
-    return found
+    return found | _pages_against_indexes(case)
+
+
+def _pages_against_indexes(case: Case) -> dict[str, str]:
+    random, sequential = (case.number(name) for name in _PAGES)
+    usual = _PAGES["random_page_cost"] / _PAGES["seq_page_cost"]
+    if random is None or sequential is None or random <= usual * sequential:
+        return {}
+    return {
+        name: f"{value:g}"
+        for name, value in _PAGES.items()
+        if (random > value if name == "random_page_cost" else sequential < value)
+    }
 
 
 def _said_of(case: Case, against: Mapping[str, str]) -> list[Message]:
@@ -130,10 +146,14 @@ def _scanned(case: Case, returned: float) -> float:
     Entries of indexes that lead to dead versions are none of them. The database counts the rows of
     all its sessions: other clients' may have read as many as their work on a core is enough for.
     """
-    met = versions.visits(case)
+    met, tables = versions.visits(case), versions.tables(case)
     fetched = case.needed(case.rate(_FETCHED))
     others = client_cores(case.step) / ROW_S
-    return max(returned - fetched - (met.by_entries if met else 0.0) - others, 0.0)
+    scanned = returned - fetched - (met.by_entries if met else 0.0)
+    if tables:
+        in_tables = versions.per_s(case, sum(one.scanned for one in tables))
+        scanned = scanned if in_tables is None else min(scanned, in_tables)
+    return max(scanned - others, 0.0)
 
 
 def _useful(case: Case) -> float:

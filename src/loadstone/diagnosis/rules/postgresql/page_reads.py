@@ -49,7 +49,8 @@ def part_from_disk(case: Case) -> float | None:
     """The part of these pages' bytes that came from the disk, 0 to 1; `None`: not observed."""
     account, found = case.step.account, reads(case)
     moved = account.disks.users.read if account and account.disks else None
-    if moved is None:
+    # From 18 on processes of the server's own read for all.
+    if moved is None or case.variable("io_method") == "worker":
         moved = case.host_rate("process.read_bytes")
     if moved is None or not found:
         return None
