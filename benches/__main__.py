@@ -62,6 +62,7 @@ APART: dict[str, BenchApart] = {
     "cluster": cluster.measure,
     "opening": opening.measure,
     "postgresql-cpu": postgresql.measure_cpu,
+    "postgresql-known-waits": known_waits.measure_postgresql,
     "postgresql-prepare": postgresql.measure_prepare,
     "soak": soak.measure,
     "tls-suites": tls_suites.measure,

@@ -1,7 +1,8 @@
 """Whether the account finds waits whose share is known, of loads that consist of one kind of wait.
 
 The truth is none of the account's sources: how long a SLEEP was asked to last, InnoDB's own count
-of the time in row locks, the client's time in COMMITs that the server delays. A group that is woken
+of the time in row locks (with PostgreSQL, which has none, the client's time in updates of the row
+that another user holds), the client's time in COMMITs that the server delays. A group that is woken
 waits for cores as well, which is in that time and not in the account's places of a commit.
 """
 
@@ -36,7 +37,9 @@ _COMMIT_DELAY = {
     "mariadb": lambda us: {
         "binlog_commit_wait_usec": str(us), "binlog_commit_wait_count": "1000",
     },
+    "postgresql": lambda us: {"commit_delay": str(us), "commit_siblings": "0"},
 }  # fmt: skip
+_MYSQLS, _POSTGRESQL = ("mariadb", "mysql"), ("postgresql",)
 
 
 @dataclass(frozen=True)
@@ -85,17 +88,26 @@ class Cost:
 
 def measure(asked: Asked, folder: Path) -> Report:
     """Draw loads with a new seed each time, and compare; then the looks' own cost."""
+    return _measure(asked, folder, _MYSQLS)
+
+
+def measure_postgresql(asked: Asked, folder: Path) -> Report:
+    """The same on PostgreSQL."""
+    return _measure(asked, folder, _POSTGRESQL)
+
+
+def _measure(asked: Asked, folder: Path, servers: Sequence[str]) -> Report:
     allow_descriptors()
     seed = random.randrange(2**32)
     drawn = random.Random(seed)
     count = max(2, round(DRAWS * asked.part))
     readings = []
     for number in range(count):
-        draw = _drawn(drawn)
+        draw = _drawn(drawn, servers)
         announce(f"known waits: {number + 1} of {count}, {draw.kind} on {draw.server}")
         with _server(draw.server, draw.settings, 100) as sandbox:
             readings.append(_compared(draw, sandbox, folder))
-    costs = [*_costs(asked, folder)]
+    costs = [*_costs(asked, folder, servers)]
     within = sum(abs(one.off) <= WANTED_POINTS for one in readings)
     return Report(
         title="The account of users' time, against waits that are known",
@@ -106,11 +118,11 @@ def measure(asked: Asked, folder: Path) -> Report:
     )
 
 
-def _drawn(drawn: random.Random) -> Draw:
-    server = drawn.choice(("mariadb", "mysql"))
+def _drawn(drawn: random.Random, servers: Sequence[str]) -> Draw:
+    server = drawn.choice(servers)
     users, wait_ms = drawn.randint(2, 24), drawn.uniform(2.0, 50.0)
     kind = drawn.choice(("row", "sleep", "commit delay"))
-    sleep = f'"SELECT SLEEP({wait_ms / 1000:.4f})"'
+    sleep = f'"SELECT {"pg_sleep" if server in _POSTGRESQL else "SLEEP"}({wait_ms / 1000:.4f})"'
     update = '"UPDATE one SET n = n + 1 WHERE id = 1"'
     if kind == "row":
         text = _TABLE.format(name="one", rows=1)
@@ -129,6 +141,10 @@ def _drawn(drawn: random.Random) -> Draw:
     places = ("commit", "commit delay", "log sync", "binlog sync")
     settings = _COMMIT_DELAY[server](round(1000 * wait_ms))
     return Draw(kind, server, users, wait_ms, places, text, settings)
+
+
+_TIMED = {"sleep": "read", "row": "write", "commit delay": "other"}
+"""The class of the statements that wait, by the kind of the wait."""
 
 
 @contextmanager
@@ -158,9 +174,9 @@ def _compared(draw: Draw, sandbox: Sandbox, folder: Path) -> Reading:
 
 def _users_that_wait(draw: Draw, step: Mapping[str, Any]) -> float:
     """The mean number of users that wait, without the account."""
-    if draw.kind == "row":
+    if draw.kind == "row" and draw.server not in _POSTGRESQL:
         return float(step["server"]["row_lock_waiting"])
-    statements = step["statements"]["read" if draw.kind == "sleep" else "other"]
+    statements = step["statements"][_TIMED[draw.kind]]
     lasts_ms = draw.wait_ms if draw.kind == "sleep" else statements["mean"]
     return float(statements["count"] * lasts_ms / 1000 / step["seconds"])
 
@@ -186,9 +202,9 @@ def _driven(
     return dict(step)
 
 
-def _costs(asked: Asked, folder: Path) -> Iterator[Cost]:
+def _costs(asked: Asked, folder: Path, servers: Sequence[str]) -> Iterator[Cost]:
     levels = asked.users or ((8, 512) if asked.quick else LEVELS)
-    for server in ("mariadb", "mysql"):
+    for server in servers:
         with _server(server, {}, max(levels) + 100) as sandbox:
             for users in levels:
                 announce(f"looks: {users} users on {server}")

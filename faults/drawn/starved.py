@@ -79,7 +79,7 @@ _POSTGRESQL: Kinds = (
     (r"plan_cache", "plan-cache", _CPU),
     (r"deadlock_timeout", "deadlocks row-locks", ("row lock", "table lock")),
     (r"locks_per_|pred_locks", "lock-manager", ("latch", "table lock", *_CPU)),
-    (r"huge_page|shared_memory", "page-table", (*_CPU, "latch")),
+    (r"huge_page|shared_memory", "", (*_CPU, "latch")),
     (r"bgwriter|flush_after|io_|max_files|vacuum", "", (*_READS, "disk write", "log sync")),
     (r"^enable_|_cost$|geqo|collapse|parallel|cursor_tuple|statistics|stats_|track_", "", _CPU),
 )
