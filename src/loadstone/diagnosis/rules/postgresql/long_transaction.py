@@ -121,7 +121,16 @@ def _oldest(case: Case) -> _Oldest:
 def _of_a_replica(case: Case, kind: _Kind, counter: str) -> _Oldest:
     """Nobody knows since when it keeps rows: as many transactions ago as it is old."""
     age, per_s = case.highest(counter) or 0.0, case.rate("transactions_writing")
-    return _Oldest(kind, counter, age, age / per_s - FEEDBACK_S if per_s else math.inf)
+    between_s = 0.0 if kind == "slot" and _is_unread(case) else FEEDBACK_S
+    return _Oldest(kind, counter, age, age / per_s - between_s if per_s else math.inf)
+
+
+def _is_unread(case: Case) -> bool:
+    """Whether nobody uses the slot that keeps the most rows."""
+    spots = case.step.hot_spots
+    slots = [one for one in spots.keepers if one.kind == "slot"] if spots else []
+    oldest = max(slots, key=lambda one: one.age, default=None)
+    return oldest is not None and oldest.state == "inactive"
 
 
 def _is_old(case: Case, oldest: _Oldest) -> bool:
