@@ -27,6 +27,8 @@ def test_doubtful_figures_come_before_all() -> None:
         rates={"row_lock_time_s": 5.5},
     )
     assert causes(a_case(made))[0] == "noisy-neighbour"
+    # A pooler that the load goes through is none.
+    assert "noisy-neighbour" not in causes(a_case(made.but(host_rates={"between.cpu_s": 2.0})))
 
 
 def test_neighbours_stand_behind_what_holds_the_users_without_a_core() -> None:

@@ -196,6 +196,17 @@ def differences_from_pidstat() -> dict[str, tuple[float, float]]:
     }
 
 
+def test_a_process_between_is_counted_apart_from_the_server() -> None:
+    with busy_process() as process:
+        source = LocalHost(SERVER_HOST, pid=os.getpid())
+        source.between = process.pid
+        before = source.read()
+        time.sleep(0.5)
+        after = source.read()
+        source.close()
+    assert between(before, after, "between.cpu_s") > 0
+
+
 def test_a_busy_core_is_the_one_that_works() -> None:
     with busy_process() as process, local(process.pid) as source:
         core = next(iter(os.sched_getaffinity(process.pid)))

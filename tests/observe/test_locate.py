@@ -14,7 +14,7 @@ import pytest
 from loadstone.model.target import Target
 from loadstone.mysql.facts import describe_server
 from loadstone.observe import locate
-from loadstone.observe.locate import find_server_process
+from loadstone.observe.locate import accepting_process, find_server_process
 from loadstone.runs import safe_open
 from loadstone.sandbox import Sandbox
 from observe.other_tools import ended, wait_for_port
@@ -147,7 +147,9 @@ def test_a_forwarder_is_no_server() -> None:
         port = probe.getsockname()[1]
     with ended(subprocess.Popen([sys.executable, "-c", FORWARD, str(port)])) as process:
         wait_for_port(port, process)
-        assert found(Target(host="127.0.0.1", port=port), {}, None) is None
+        target = Target(host="127.0.0.1", port=port)
+        assert found(target, {}, None) is None
+        assert accepting_process(target) == process.pid
 
 
 def test_nobody_is_nobody(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadstone.model.observed import SHARED_HOST
+from loadstone.model.observed import BETWEEN_CPU, SHARED_HOST
 from loadstone.model.result import HostFigures, StepResult
 
 _INTERRUPTS = ("cpu.irq_s", "cpu.softirq_s")
@@ -102,9 +102,11 @@ def interrupt_cores(host: HostFigures) -> float:
 def other_cores(host: HostFigures, busy: float, own: float) -> float:
     """Cores that other programs used: the busy ones minus those of the load and of interrupts.
 
-    `busy` and `own` (the server's and the generator's processes) are numbers of cores.
+    `busy` and `own` (the server's and the generator's processes) are numbers of cores. A pooler or
+    proxy on that host that the load goes through is the load's.
     """
-    return min(max(busy - own - interrupt_cores(host), 0.0), float(host.cores or 0))
+    between = host.rates.get(BETWEEN_CPU, 0.0)
+    return min(max(busy - own - between - interrupt_cores(host), 0.0), float(host.cores or 0))
 
 
 def _others_of(step: StepResult, host: HostFigures, busy: float, *, shared: bool) -> float:

@@ -22,6 +22,9 @@ Role = Literal["server", "server-host", "generator-host", "replica", "sessions"]
 SHARED_HOST = "shared_with_generator"
 """The fact (`yes`) that a server's host is also the generator's."""
 
+BETWEEN_CPU = "between.cpu_s"
+"""The counter of CPU time of a pooler or proxy on the server's host that the load goes through."""
+
 
 @dataclass(frozen=True)
 class Reading:

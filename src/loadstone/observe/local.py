@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from loadstone.model.host_environment import HostSurroundings
 from loadstone.model.message import say
-from loadstone.model.observed import Reading, SourceName
+from loadstone.model.observed import BETWEEN_CPU, Reading, SourceName
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.host_environment import (
     MITIGATIONS,
@@ -21,6 +21,7 @@ from loadstone.observe.host_environment import (
     surroundings,
 )
 from loadstone.observe.latest import Scale, space
+from loadstone.observe.process import ticks_in
 from loadstone.observe.source import SourceError
 
 _CHUNK = 65536
@@ -56,6 +57,8 @@ class LocalHost:
         self._datadir = datadir
         self._peer = peer
         self._find = find
+        self.between: int | None = None
+        """The process of a pooler or proxy on this machine that leads to the server."""
         self._searched_s = 0.0
         self._files = OpenFiles()
         self._host: Host | None = None
@@ -80,7 +83,7 @@ class LocalHost:
             self._search_again(ended)
         return Reading(
             at_s=(began + ended) / 2,
-            counters=figures.counters,
+            counters=figures.counters | self._of_between(),
             gauges=figures.gauges | data_space(self._datadir, self._pid),
             facts=figures.facts,
         )
@@ -111,6 +114,12 @@ class LocalHost:
             with OpenFiles() as files:  # these processes come and go
                 texts |= files.texts(further)
         return texts
+
+    def _of_between(self) -> dict[str, float]:
+        path = f"/proc/{self.between}/stat"
+        text = self._files.texts([path]).get(path, "") if self.between is not None else ""
+        ticks = ticks_in(text)
+        return {BETWEEN_CPU: sum(ticks) / os.sysconf("SC_CLK_TCK")} if ticks else {}
 
     def _search_again(self, now_s: float) -> None:
         """Look for the process again, for the next reading."""

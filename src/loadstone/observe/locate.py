@@ -134,12 +134,16 @@ def forwarder(target: Target) -> str:
     Where `find_server_process` finds no server, that program leads to one, as a tunnel or a proxy
     does.
     """
+    pid = accepting_process(target)
+    return _name(pid) if pid is not None else ""
+
+
+def accepting_process(target: Target) -> int | None:
+    """The process on this machine that accepts a target's connections; `None`: none is visible."""
     if target.socket is not None:
-        pid = _owner_of(target.socket)
-        return _name(pid) if pid is not None else ""
+        return _owner_of(target.socket)
     owners = _listening(target.host, target.tcp_port)
-    found = (_name(pid) for pid in _processes() if _holds(pid, owners))
-    return next(filter(None, found), "")
+    return next((pid for pid in _processes() if _holds(pid, owners) and _name(pid)), None)
 
 
 def _name(pid: int) -> str:

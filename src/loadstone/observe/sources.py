@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.observe.answers import Answers
 from loadstone.observe.exporters import NodeExporter
 from loadstone.observe.local import LocalHost, data_device
-from loadstone.observe.locate import data_folder, find_server_process
+from loadstone.observe.locate import accepting_process, data_folder, find_server_process
 from loadstone.observe.looking import LookingSource
 from loadstone.observe.prometheus import PrometheusHost
 from loadstone.observe.sampler import Watched
@@ -177,7 +178,15 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     if found is None:
         return None
     datadir = data_folder(target.endpoint.target, target.variables, found.pid)
-    return Watched(LocalHost(name, found.pid, datadir, peer, _found_again(target)), _shared)
+    host = LocalHost(name, found.pid, datadir, peer, _found_again(target))
+    host.between = _between(target.endpoint.target, found.pid)
+    return Watched(host, _shared)
+
+
+def _between(target: Target, server: int) -> int | None:
+    """The process of a pooler or proxy on this machine that leads to that server."""
+    pid = accepting_process(target)
+    return None if pid in (server, os.getpid()) else pid
 
 
 def _sessions(number: int, target: Observable, counters: Counters) -> Watched:
