@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.healthy import above_notes
 from diagnose.of_postgresql.example_work import READ_WHOLE, SCANNED
@@ -15,7 +16,7 @@ from loadstone.diagnosis.all_rules import COMMON_RULES, RULES_OF
 from loadstone.diagnosis.context import Missing
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.no_trial import with_reason
-from loadstone.diagnosis.rules.postgresql import missing_index
+from loadstone.diagnosis.rules.postgresql import missing_index, wal_insertion
 from loadstone.diagnosis.titles import TITLES
 from loadstone.diagnosis.trials import same
 from loadstone.model.hot_spots import HotSpots
@@ -127,6 +128,17 @@ def test_pages_that_are_cheap_in_any_order_keep_no_planner_from_indexes() -> Non
 def test_entries_of_an_index_that_is_read_alone_are_no_scan_of_a_table() -> None:
     step = {**READ_WHOLE, "hot_spots": HotSpots(versions=(a_table(scanned=5000),))}
     assert missing_index.RULE.judge(a_case(at(rates=SCANNED, step=step))) is None
+
+
+def test_changes_that_wait_for_full_buffers_of_the_log_are_told_to_make_them_larger() -> None:
+    means = {"state.LWLock:WALInsert": 4.5}
+    rates: dict[str, float | None] = {"pg_stat_wal.wal_buffers_full": 8000.0}
+    full = at(an_account(latch=0.4, on_core=0.1), means=means, rates=rates)
+    found = wal_insertion.RULE.judge(a_case(full))
+    assert found is not None and found.trial is not None
+    assert [one.name for one in found.trial.settings] == ["wal_buffers"]
+    other = wal_insertion.RULE.judge(a_case(at(an_account(latch=0.4, on_core=0.1), means=means)))
+    assert other is not None and other.trial is None
 
 
 def test_each_rule_has_an_example_and_a_title_in_both_languages() -> None:

@@ -22,12 +22,12 @@ wal_buffers=64kB were full 29 times per event, and 64MB never: 287 and 313 event
 PROPOSED = "64MB"
 """[P] What holds the log of most transactions; the server's own choice is at most 16MB."""
 
-_COUNTER = "pg_stat_wal.wal_buffers_full"
+COUNTER = "pg_stat_wal.wal_buffers_full"
 
 
 def judge(case: Case) -> Finding | None:
     """The buffers are full more than once per event."""
-    full = case.needed(case.rate(_COUNTER))
+    full = case.needed(case.rate(COUNTER))
     if not case.tps or full < TIMES * case.tps:
         return None
     return Finding(
@@ -39,7 +39,7 @@ def judge(case: Case) -> Finding | None:
             size=case.variable("wal_buffers") or "-",
             times=Number(full / case.tps),
         ),
-        evidence=(case.seen(plain(_COUNTER), full, say_in("unit", "/s"), TIMES * case.tps),),
+        evidence=(case.seen(plain(COUNTER), full, say_in("unit", "/s"), TIMES * case.tps),),
         share=None,
         confidence=0.5,
         remedy=say("Try wal_buffers={size}.", size=PROPOSED),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import wal_buffers
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
 from loadstone.model.finding import Finding
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.message import plain, say, say_in, sentences
 
 _LOCK = Lock(
     "wal-insertion",
@@ -29,7 +30,22 @@ def judge(case: Case) -> Finding | None:
         if logged is None
         else (case.seen(plain("log_written_bytes"), logged, say_in("unit", "B/s")),)
     )
-    return _LOCK.judge(case, *evidence)
+    return _with_small_buffers(case, _LOCK.judge(case, *evidence))
+
+
+def _with_small_buffers(case: Case, found: Finding | None) -> Finding | None:
+    """Who inserts waits for who writes full buffers: then these are the remedy."""
+    small = wal_buffers.judge(case) if case.rate(wal_buffers.COUNTER) is not None else None
+    if found is None or small is None:
+        return found
+    return found.model_copy(
+        update={
+            "sentence": sentences(found.sentence, small.sentence),
+            "evidence": (*found.evidence, *small.evidence),
+            "remedy": small.remedy,
+            "trial": small.trial,
+        }
+    )
 
 
 RULE = Rule(
