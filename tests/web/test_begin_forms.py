@@ -56,6 +56,8 @@ def test_recipes_and_proofs_have_their_own_commands() -> None:
     [
         {"kind": "run", "workload": "/etc/passwd"},
         {"kind": "run", "workload": "mine.toml/x"},
+        {"kind": "run", "workload": "mine.toml"},
+        {"kind": "recipe", "recipe": "mine.toml"},
         {"kind": "run", "workload": "--help"},
         {"kind": "run", "workload": "tpcc", "server": "/bin/sh"},
         {"kind": "run", "workload": "tpcc", "name": "../elsewhere"},

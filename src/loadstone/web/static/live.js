@@ -34,8 +34,8 @@ let proves = null; // the name of the run whose proof is asked for
 let missing = null; // the name of a run that was asked for and is not there
 let judged = ""; // the findings that are shown
 
-// The cookie has expired or belongs to another server. Opening the link in another tab restores
-// this one too, as it keeps trying.
+// The cookie has expired or belongs to another server: opening the link in another tab restores this one too, as it
+// keeps trying. Or there is no such run: then another is shown.
 async function tellWhy(mine, run) {
   const path = run === null ? "/static/icon.svg" : `/api/runs/${encodeURIComponent(run)}`;
   const answer = await fetch(path, { method: "HEAD" }).catch(() => null);
