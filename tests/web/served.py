@@ -6,18 +6,20 @@ import asyncio
 import http.client
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from loadstone.web import serving
+from loadstone.model.language import ENGLISH, Language
+from loadstone.web import app, serving
 from loadstone.web.access import Keys
 from loadstone.web.address import Address, listen
 from loadstone.web.begin.offers import Offers
 from loadstone.web.diagnosis import findings
+from loadstone.web.documents import Wanted, made
 from loadstone.web.hub import Hub
 from loadstone.web.tls import TlsFiles
 
@@ -109,14 +111,18 @@ class Served:
         return self.address.link(self.keys.token)
 
     @property
+    def cookie_name(self) -> str:
+        return self.keys.cookie_name(self.address.port)
+
+    @property
     def cookie(self) -> str:
         """The cookie of a browser that has opened the page."""
-        return f"{self.keys.cookie_name}={self.keys.fresh_cookie()}"
+        return f"{self.cookie_name}={self.keys.fresh_cookie()}"
 
     def cookie_of(self, name: str) -> str:
         """The cookie of a browser in which one of the users has opened the page."""
         person = self.keys.users[name].person(name)
-        return f"{self.keys.cookie_name}={self.keys.fresh_cookie(person)}"
+        return f"{self.cookie_name}={self.keys.fresh_cookie(person)}"
 
     def get(self, path: str, **headers: str) -> Answer:
         """A GET as from the page; a header that is empty is not sent."""
@@ -160,6 +166,11 @@ async def _findings_here(run: Path) -> list[JSON]:
     return await asyncio.to_thread(findings, run)
 
 
+async def _made_here(document: str, runs: Sequence[Path], words: Language = ENGLISH) -> str:
+    wanted = Wanted(document=document, folders=tuple(runs), language=words.code)
+    return await asyncio.to_thread(made, wanted)
+
+
 @contextmanager
 def served(
     runs: Path,
@@ -180,7 +191,10 @@ def served(
     thread = threading.Thread(
         target=serving.serve_page, args=(runs, listening, keys, until, offers)
     )
-    with mock.patch.object(serving, "findings_apart", _findings_here):
+    with (
+        mock.patch.object(serving, "findings_apart", _findings_here),
+        mock.patch.object(app, "made_apart", _made_here),
+    ):
         thread.start()
         try:
             yield Served(listening[1], keys)

@@ -131,7 +131,7 @@ def test_the_link_gives_a_cookie_and_goes_on_without_the_token(page: Served) -> 
     assert page.get(f"/api/runs{link[1:]}", Cookie="").status == 401
 
 
-def test_a_cookie_is_of_one_process_and_has_an_end(running: Path) -> None:
+def test_a_cookie_outlives_the_page_but_not_its_time_nor_the_secret(running: Path) -> None:
     now = 1000.0
     keys = Keys("a-secret-of-many-characters", is_chosen=True, clock=lambda: now)
     with served(running.parent, keys) as first:
@@ -143,12 +143,17 @@ def test_a_cookie_is_of_one_process_and_has_an_end(running: Path) -> None:
         assert first.get("/api/runs", Cookie=cookie).status == 401
         fresh = renewed.headers["set-cookie"].partition(";")[0]
         assert first.get("/api/runs", Cookie=fresh).status == 200
-    again = Keys(keys.token, is_chosen=True, clock=lambda: now)
-    assert again.cookie_name != keys.cookie_name
+    again = Keys(keys.token, is_chosen=True, clock=lambda: now, secret=keys.secret)
     with served(running.parent, again, port) as second:
-        assert second.get("/api/runs", Cookie=fresh).status == 401
-        renamed = fresh.replace(keys.cookie_name, again.cookie_name)
-        assert second.get("/api/runs", Cookie=renamed).status == 401
+        assert second.get("/api/runs", Cookie=fresh).status == 200
+    other_token = Keys(f"{keys.token}x", is_chosen=True, clock=lambda: now, secret=keys.secret)
+    other_secret = Keys(keys.token, is_chosen=True, clock=lambda: now)
+    assert other_secret.cookie_name(port) != keys.cookie_name(port)
+    for other in (other_token, other_secret):
+        with served(running.parent, other, port) as second:
+            assert second.get("/api/runs", Cookie=fresh).status == 401
+            renamed = fresh.replace(keys.cookie_name(port), second.cookie_name)
+            assert second.get("/api/runs", Cookie=renamed).status == 401
 
 
 @pytest.mark.parametrize(

@@ -293,9 +293,22 @@ def test_a_shared_run_outlives_the_page_but_not_the_persons_token(running: Path)
     token = "a-secret-of-many-characters"
     keys = Keys(token, is_chosen=True)
     shared = keys.share(keys.owner, running.name)
-    again = Keys(token, is_chosen=True).opens(shared)
+    again = Keys(token, is_chosen=True, secret=keys.secret).opens(shared)
     assert again is not None and again.only == running.name
-    assert Keys("another-secret-of-many-chars", is_chosen=True).opens(shared) is None
+    other = Keys("another-secret-of-many-chars", is_chosen=True, secret=keys.secret)
+    assert other.opens(shared) is None
+    assert Keys(token, is_chosen=True).opens(shared) is None
+
+
+def test_a_shared_run_does_not_take_the_place_of_ones_own_rights(
+    team: Served, running: Path
+) -> None:
+    share = f"/api/runs/{running.name}/share"
+    token = team.post(share, {}, Cookie=team.cookie_of("watcher")).json["token"]
+    opened = team.get(f"/?token={token}", Cookie=team.cookie_of("runner"))
+    kept = opened.headers["set-cookie"].partition(";")[0]
+    me = team.get("/api/me", Cookie=kept).json
+    assert (me["name"], me["may_run"], me["only"]) == ("runner", True, None)
 
 
 @pytest.mark.parametrize(

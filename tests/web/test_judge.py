@@ -1,4 +1,4 @@
-"""Findings that a process of its own makes: the same, and its errors are reported."""
+"""Findings and documents that a process of its own makes: the same, and its errors are reported."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.analyse.matrix import ComparisonError
 from loadstone.model.message import Message
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import JOURNAL
 from loadstone.web.apart import NoAnswer
 from loadstone.web.diagnosis import findings
+from loadstone.web.documents import Wanted, made, made_apart
 from loadstone.web.judge import findings_apart
 
 REAL = Path(__file__).parents[1] / "compatibility/folders/0.1/ladder-20261124T084358Z"
@@ -30,6 +32,15 @@ def test_the_findings_and_the_errors_are_those_of_this_process(tmp_path: Path) -
     shutil.rmtree(run)
     with pytest.raises(StoreError, match=JOURNAL) as refused:
         asyncio.run(findings_apart(run))
+    assert isinstance(refused.value.message, Message), "it can be translated"
+
+
+@pytest.mark.slow  # two processes are started
+def test_documents_and_what_cannot_be_compared_are_those_of_this_process() -> None:
+    wanted = Wanted(document="result", folders=(REAL,), language="en")
+    assert asyncio.run(made_apart("result", [REAL])) == made(wanted)
+    with pytest.raises(ComparisonError) as refused:
+        asyncio.run(made_apart("comparison", [REAL, REAL]))
     assert isinstance(refused.value.message, Message), "it can be translated"
 
 

@@ -102,6 +102,16 @@ def is_ours(run: Path, name: str, content: bytes) -> bool:
     return any(hmac.compare_digest(wanted, each) for each in known)
 
 
+def secret_for(use: str) -> bytes:
+    """A secret of this user for another use, the same each time.
+
+    If none can be stored (a read-only home), it is a new one.
+    """
+    with contextlib.suppress(OSError):
+        return hmac.digest(_key() or _new_key(), f"for {use}".encode(), "sha256")
+    return secrets.token_bytes(_KEY_BYTES)
+
+
 def _seal(key: bytes, run_id: str, name: str, content: bytes) -> str:
     of_run = hmac.digest(key, run_id.encode("utf-8", "surrogatepass"), "sha256")
     made = hmac.new(of_run, name.encode() + b"\0", "sha256")

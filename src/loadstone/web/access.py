@@ -92,16 +92,15 @@ class Keys:
     """Required of every client; generated for this process unless the user chose one."""
     is_chosen: bool = False
     """The user chose the token and may reuse it, so it is never printed or written down."""
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.time
     may_run: bool = False
     """Whether the owner of the token may begin runs."""
     users: Mapping[str, User] = field(default_factory=dict)
     """The people with tokens of their own, by name; if there are any, `token` opens nothing."""
-    secret: bytes = field(init=False, default_factory=lambda: secrets.token_bytes(32))
-    cookie_name: str = field(
-        init=False, default_factory=lambda: f"loadstone-{secrets.token_hex(8)}"
-    )
-    """Cookies belong to a host, not a port, so each process uses a name of its own."""
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """Signs cookies and shared links, together with the token: with the same secret they stay valid
+    when the page is started again.
+    """
 
     def __post_init__(self) -> None:
         if len(self.token) < FEWEST_OF_TOKEN:
@@ -120,10 +119,13 @@ class Keys:
         return Person(OWNER, may_steer=True, may_run=self.may_run)
 
     def fresh_cookie(self, person: Person | None = None) -> str:
-        """A cookie to use instead of the token: it expires, and only this process accepts it."""
+        """A cookie to use instead of the token: it expires, and a new token ends it.
+
+        With the same secret and token, a page that is started again still accepts it.
+        """
         holder = person or self.owner
-        end = f"{int(self.clock()) + COOKIE_S}.{_packed(holder.name, holder.only)}"
-        return f"{end}.{self._mac(end)}"
+        head = f"{int(self.clock()) + COOKIE_S}.{_packed(holder.name, holder.only)}"
+        return f"{head}.{self._mac('cookie', holder.name, head)}"
 
     def opens(self, given: str | None) -> Person | None:
         """The person whose token `given` is, or with whom somebody shares a run by it."""
@@ -136,45 +138,47 @@ class Keys:
         return self._person(same[0]) if same else self._shared(given)
 
     def holder(self, given: str | None) -> Person | None:
-        """The person with this cookie of this process, if it has not expired."""
+        """The person with this cookie, if it has not expired."""
         head, _, mac = (given or "").rpartition(".")
-        if not _same(mac, self._mac(head)):
-            return None
         end, _, packed = head.partition(".")
-        known = _unpacked(packed)
-        if known is None or self.clock() >= int(end):
-            return None
-        return self._known(*known)
+        person = self._signed("cookie", head, packed, mac)
+        return person if person and self.clock() < int(end) else None
 
     def share(self, person: Person, run: str) -> str:
         """A token that shows one run, and may change nothing; valid as long as the person's own."""
         packed = _packed(person.name, run)
-        return f"{packed}.{self._share_mac(person.name, packed)}"
+        return f"{packed}.{self._mac('share', person.name, packed)}"
 
     def _shared(self, given: str) -> Person | None:
         packed, _, mac = given.partition(".")
-        known = _unpacked(packed)
-        if known is None or known[1] is None:
-            return None
-        person = self._known(*known)
-        return person if person and _same(mac, self._share_mac(person.name, packed)) else None
+        person = self._signed("share", packed, packed, mac)
+        return person if person and person.only is not None else None
 
-    def _known(self, name: str, run: str | None) -> Person | None:
-        person = self._person(name)
-        return person.limited_to(run) if person and run is not None else person
+    def _signed(self, use: str, text: str, packed: str, mac: str) -> Person | None:
+        """The packed person, if that person's token signed `text` for this use."""
+        known = _unpacked(packed)
+        person = self._person(known[0]) if known else None
+        if known is None or person is None or not _same(mac, self._mac(use, person.name, text)):
+            return None
+        return person if known[1] is None else person.limited_to(known[1])
 
     def _person(self, name: str) -> Person | None:
         if self.users:
             return self.users[name].person(name) if name in self.users else None
         return self.owner if name == OWNER else None
 
-    def _share_mac(self, name: str, packed: str) -> str:
-        """Depends on the person's token: a new token ends what was shared with the old one."""
-        key = self.users[name].digest if self.users else digest_of(self.token)
-        return hmac.new(key.encode(), f"share {packed}".encode(), sha256).hexdigest()
+    def _mac(self, use: str, name: str, text: str) -> str:
+        """Depends on the person's token: a new token ends what the old one signed."""
+        digest = self.users[name].digest if name in self.users else digest_of(self.token)
+        key = hmac.digest(self.secret, digest.encode(), "sha256")
+        return hmac.new(key, f"{use} {text}".encode(), sha256).hexdigest()
 
-    def _mac(self, end: str) -> str:
-        return hmac.new(self.secret, end.encode(), sha256).hexdigest()
+    def cookie_name(self, port: int) -> str:
+        """The name of the cookie of the page on a port of its machine.
+
+        Cookies belong to a host and ignore its ports; and two containers may have the same port.
+        """
+        return f"loadstone-{port}-{hmac.digest(self.secret, b'cookie', 'sha256').hex()[:8]}"
 
 
 def _packed(name: str, run: str | None) -> str:
@@ -247,14 +251,14 @@ class Guard:
     def _cookie(self, person: Person, scope: Scope) -> str:
         keys = self._keys
         of_tls = "; Secure" if scope["scheme"] == "https" else ""
-        value = f"{keys.cookie_name}={keys.fresh_cookie(person)}"
+        value = f"{keys.cookie_name(_port(scope))}={keys.fresh_cookie(person)}"
         return f"{value}; Max-Age={COOKIE_S}; {_COOKIE}{of_tls}"
 
     def _given(self, scope: Scope, headers: Headers) -> _Given:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         linked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
         return _Given(
-            cookie=self._keys.holder(_cookie(headers, self._keys.cookie_name)),
+            cookie=self._keys.holder(_cookie(headers, self._keys.cookie_name(_port(scope)))),
             bearer=self._keys.opens(bearer.strip()) if kind.lower() == "bearer" else None,
             link=self._keys.opens(linked) if scope["path"] == "/" else None,
         )
@@ -294,7 +298,12 @@ class _Given:
 
     @property
     def person(self) -> Person | None:
-        """Who it is: a link that was just opened counts more than an earlier cookie."""
+        """Who it is: a link that was just opened counts more than an earlier cookie.
+
+        But a link to one run does not take the place of a person's own rights.
+        """
+        if self.link and self.link.only is not None and self.cookie and self.cookie.only is None:
+            return self.cookie
         return self.link or self.bearer or self.cookie
 
 
@@ -362,6 +371,12 @@ def _past_the_link(headers: Headers) -> Response:
 
 
 _COOKIE = "Path=/; HttpOnly; SameSite=Strict"
+
+
+def _port(scope: Scope) -> int:
+    """The port of this machine on which the request arrived."""
+    port: int = scope["server"][1]
+    return port
 
 
 def _cookie(headers: Headers, name: str) -> str | None:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from loadstone.analyse.matrix import ComparisonError
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import Message, plain, say
@@ -30,6 +31,8 @@ class _Said(WithMessages):
 
     answer: str | None = None
     problem: Message | None = None
+    of_comparison: bool = False
+    """Whether the problem is what was asked to be compared, and no file."""
 
 
 async def asked_of(module: str, question: str, longest_s: float | None = None) -> str:
@@ -39,6 +42,7 @@ async def asked_of(module: str, question: str, longest_s: float | None = None) -
 
     Raises:
         StoreError: a file of a run cannot be read.
+        ComparisonError: the runs cannot be compared.
         NoAnswer: the process was killed, took longer than `longest_s`, or its error is in the
             page's log.
     """
@@ -61,16 +65,17 @@ async def asked_of(module: str, question: str, longest_s: float | None = None) -
         raise NoAnswer(say("a computation of the page ended with status {code}", code=code))
     found = _Said.model_validate_json(said)
     if found.problem is not None:
-        raise StoreError(found.problem)
+        raise (ComparisonError if found.of_comparison else StoreError)(found.problem)
     return found.answer or ""
 
 
 def answer(of: Callable[[str], str]) -> None:
-    """Answer the question in this process's input; a `StoreError` is the caller's."""
+    """Answer the question in this process's input; what is wrong with a run is the caller's."""
     os.nice(NICENESS)
     try:
         said = _Said(answer=of(sys.stdin.read()))
-    except StoreError as error:
+    except (StoreError, ComparisonError) as error:
         why = error.message
-        said = _Said(problem=why if isinstance(why, Message) else plain(why))
+        problem = why if isinstance(why, Message) else plain(why)
+        said = _Said(problem=problem, of_comparison=isinstance(error, ComparisonError))
     sys.stdout.write(said.model_dump_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,8 @@ from loadstone import __version__
 from loadstone.analyse.matrix import ComparisonError
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.language import Language, named
+from loadstone.model.language import ENGLISH, Language, named
 from loadstone.model.message import say
-from loadstone.report.html import as_html
-from loadstone.report.opened import Run
 from loadstone.runs import control_requests, run_folder
 from loadstone.runs.errors import StoreError
 from loadstone.runs.selection import Selection
@@ -34,6 +32,7 @@ from loadstone.web.apart import NoAnswer
 from loadstone.web.begin.forms import command_line
 from loadstone.web.begin.offers import Offers
 from loadstone.web.begin.routes import BeginRoutes
+from loadstone.web.documents import made_apart
 from loadstone.web.hub import Hub
 from loadstone.web.listing import UnknownRun
 from loadstone.web.live_run import row
@@ -41,7 +40,6 @@ from loadstone.web.localize import translations
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
 from loadstone.web.people import Person
-from loadstone.web.trend_process import trend_apart
 
 DOCUMENT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
 """What a report may do in the browser. Its own policy allows its two scripts by their hashes; this
@@ -55,7 +53,7 @@ BODY_S = 10.0
 """How long a request body may take to arrive."""
 
 DOCUMENTS_AT_ONCE = 2
-"""Reports and comparisons made at the same time: each keeps a core busy for some seconds."""
+"""Reports, comparisons and trends made at the same time: each keeps a core busy for seconds."""
 
 _WISHES: dict[str, type[AnyWish]] = {"stop": StopRun, "users": SetUsers, "rate": SetRate}
 
@@ -146,16 +144,13 @@ class _Site:
 
     async def _compare(self, request: Request) -> Response:
         runs = self._compared(request)
-        async with self._making:
-            found = await asyncio.to_thread(comparing.compared, runs)
+        found = json.loads(await self._made("compared", runs))
         command = command_line(comparing.command_words(runs, self._hub.list.runs))
         return JSONResponse({**found, "command": command})
 
     async def _comparison(self, request: Request) -> Response:
         runs = self._compared(request)
-        async with self._making:
-            words = _language(request)
-            return _document(await asyncio.to_thread(comparing.comparison_of, runs, words))
+        return _document(await self._made("comparison", runs, _language(request)))
 
     def _compared(self, request: Request) -> list[Path]:
         """The runs of a query, the baseline first.
@@ -176,13 +171,12 @@ class _Site:
         query = request.query_params
         selection = Selection(**{name: query.get(name, "") for name in Selection.model_fields})
         await asyncio.to_thread(self._hub.list.look)
-        async with self._making:
-            try:
-                found = await trend_apart(self._hub.list.chosen(selection))
-            except (NoAnswer, StoreError) as error:
-                raise HTTPException(500, say("the runs could not be followed")) from error
+        try:
+            found = json.loads(await self._made("trend", self._hub.list.chosen(selection)))
+        except (NoAnswer, StoreError) as error:
+            raise HTTPException(500, say("the runs could not be followed")) from error
         command = command_line(trends.command_words(selection, self._hub.list.runs))
-        return JSONResponse({**found, "command": command}, 422 if "error" in found else 200)
+        return JSONResponse({**found, "command": command})
 
     async def _wish(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
@@ -230,17 +224,18 @@ class _Site:
 
     async def _report(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
-        words = _language(request)
-        async with self._making:
-            return _document(await asyncio.to_thread(as_html, Run(run), words.code))
+        return _document(await self._made("report", [run], _language(request)))
 
     async def _exported(self, request: Request) -> Response:
         """The run's result, as `loadstone runs show RUN --json` prints it, as a file."""
         run = self._hub.list.find(request.path_params["run"])
-        async with self._making:
-            result = await asyncio.to_thread(run_folder.load, run)
         headers = {"content-disposition": "attachment; filename=result.json"}
-        return Response(run_folder.to_json(result), media_type="application/json", headers=headers)
+        made = await self._made("result", [run])
+        return Response(made, media_type="application/json", headers=headers)
+
+    async def _made(self, document: str, runs: Sequence[Path], words: Language = ENGLISH) -> str:
+        async with self._making:
+            return await made_apart(document, runs, words)
 
     async def _scrape(self, request: Request) -> Response:
         return await self._metrics.response(request)

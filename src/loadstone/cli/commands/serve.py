@@ -193,16 +193,18 @@ def _offers(targets: tuple[str, ...], keys: Keys) -> Offers | None:
 
 
 def _keys(token: str | None, users: Path | None, *, may_run: bool) -> Keys:
+    from loadstone.runs.signature import secret_for
     from loadstone.web.access import Keys, TokenTooShort
 
     if users is not None:
         from loadstone.web.people import users_in
 
-        return Keys(is_chosen=True, users=users_in(users))
+        return Keys(is_chosen=True, users=users_in(users), secret=secret_for("the live page"))
     try:
         if token is None:
             return Keys(may_run=may_run)
-        return Keys(token, is_chosen=True, may_run=may_run)
+        secret = secret_for("the live page")
+        return Keys(token, is_chosen=True, may_run=may_run, secret=secret)
     except TokenTooShort as error:
         why = error.args[0]
         raise click.UsageError(
