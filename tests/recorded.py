@@ -12,7 +12,6 @@ from loadstone.model.engine_plan import step_document
 from loadstone.model.message import plain
 from loadstone.model.plan import Plan, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import End
-from loadstone.model.result import StepState
 from loadstone.model.target import Credentials, Endpoint, Target
 from loadstone.runs import run_folder
 from loadstone.runs.recorder import Asked, Recorder
@@ -52,20 +51,20 @@ def recorder_for(out: Path, plan: Plan, version: str = "10.11.0-scripted") -> Re
     return Recorder(path, asked, [version])
 
 
-def record_step(recorder: Recorder, plan: Plan, step: Step) -> None:
-    """Record one step of the scripted engine, up to its end."""
+def record_step(recorder: Recorder, plan: Plan, step: Step, *, ends: bool = True) -> None:
+    """Record one step of the scripted engine, up to its end; or all but that."""
     endpoint = Endpoint(target=plan.targets[0], credentials=Credentials(password=SecretStr(SECRET)))
     job = engine.start(step_document(plan, step, [endpoint]))
     recorder.begin_step(step)
-    state: StepState = "finished"
     while True:
         record = job.next(0.0)
         assert record is not None
-        recorder.record(step, record)
         if isinstance(record, End):
-            state = record.reason
             break
-    recorder.end_step(step, state)
+        recorder.record(step, record)
+    if ends:
+        recorder.record(step, record)
+        recorder.end_step(step, record.reason)
 
 
 def recorded_run(out: Path, plan: Plan | None = None) -> Path:

@@ -18,7 +18,7 @@ from loadstone.web import app, serving
 from loadstone.web.access import Keys
 from loadstone.web.address import Address, listen
 from loadstone.web.begin.offers import Offers
-from loadstone.web.diagnosis import findings
+from loadstone.web.diagnosis import diagnoses, findings
 from loadstone.web.documents import Wanted, made
 from loadstone.web.hub import Hub
 from loadstone.web.tls import TlsFiles
@@ -194,6 +194,7 @@ def served(
     with (
         mock.patch.object(serving, "findings_apart", _findings_here),
         mock.patch.object(app, "made_apart", _made_here),
+        mock.patch.object(app, "diagnoses_apart", diagnoses),
     ):
         thread.start()
         try:

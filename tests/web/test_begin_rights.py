@@ -305,10 +305,16 @@ def test_a_shared_run_does_not_take_the_place_of_ones_own_rights(
 ) -> None:
     share = f"/api/runs/{running.name}/share"
     token = team.post(share, {}, Cookie=team.cookie_of("watcher")).json["token"]
-    opened = team.get(f"/?token={token}", Cookie=team.cookie_of("runner"))
+    own = team.cookie_of("runner")
+    opened = team.get(f"/?token={token}", Cookie=own)
     kept = opened.headers["set-cookie"].partition(";")[0]
-    me = team.get("/api/me", Cookie=kept).json
-    assert (me["name"], me["may_run"], me["only"]) == ("runner", True, None)
+    # From another site's page a browser sends no cookie along.
+    followed = team.get(f"/?token={token}", Cookie="")
+    shared = followed.headers["set-cookie"].partition(";")[0]
+    assert team.get("/api/me", Cookie=shared).json["only"] == running.name
+    for cookies in (kept, f"{own}; {shared}", f"{shared}; {own}"):
+        me = team.get("/api/me", Cookie=cookies).json
+        assert (me["name"], me["may_run"], me["only"]) == ("runner", True, None)
 
 
 @pytest.mark.parametrize(

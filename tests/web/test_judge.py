@@ -15,20 +15,21 @@ from loadstone.model.message import Message
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import JOURNAL
 from loadstone.web.apart import NoAnswer
-from loadstone.web.diagnosis import findings
+from loadstone.web.diagnosis import diagnoses, findings
 from loadstone.web.documents import Wanted, made, made_apart
-from loadstone.web.judge import findings_apart
+from loadstone.web.judge import diagnoses_apart, findings_apart
 
 REAL = Path(__file__).parents[1] / "compatibility/folders/0.1/ladder-20261124T084358Z"
 
 
-@pytest.mark.slow  # two processes are started
+@pytest.mark.slow  # three processes are started
 def test_the_findings_and_the_errors_are_those_of_this_process(tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(REAL, run)
     found = asyncio.run(findings_apart(run))
     assert found == findings(run)
     assert found[0]["findings"]
+    assert diagnoses_apart(run) == diagnoses(run)
     shutil.rmtree(run)
     with pytest.raises(StoreError, match=JOURNAL) as refused:
         asyncio.run(findings_apart(run))

@@ -12,6 +12,8 @@ from loadstone.model.plan import WarmupSeconds
 from loadstone.model.result import LevelChange
 from loadstone.runs.rebuild import read_log
 from loadstone.runs.recorder import Recorder, read_asked, write_private_json
+from loadstone.web import hub
+from loadstone.web.diagnosis import findings
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
 from web.served import Event, Stream, served
@@ -101,6 +103,33 @@ def test_the_findings_come_when_a_step_has_ended(tmp_path: Path, script: Script)
     assert first["sentence"] in found[0]["told"]
 
 
+def under_way(out: Path, measured_s: float) -> Recorder:
+    """A run whose only step is under way and has been measured for so long."""
+    plan = a_plan(duration_s=measured_s, ladder=(1,))
+    recorder = recorder_for(out, plan)
+    record_step(recorder, plan, steps_of(plan)[0], ends=False)
+    return recorder
+
+
+def test_a_step_under_way_is_diagnosed_once_it_shows_something(
+    tmp_path: Path, script: Script
+) -> None:
+    recorder = under_way(tmp_path, 31.0)
+    with served(tmp_path) as page:
+        stream = page.stream(recorder.folder.name)
+        while not (found := stream.until("extras").data["findings"]):
+            continue
+        stream.close()
+    recorder.close()
+    assert found[0]["findings"][0]["cause"]
+
+
+def test_a_few_seconds_of_a_step_are_not_diagnosed(tmp_path: Path, script: Script) -> None:
+    recorder = under_way(tmp_path, 29.0)
+    assert findings(recorder.folder) == []
+    recorder.close()
+
+
 def test_one_who_comes_back_is_told_the_rest_and_nothing_twice(
     tmp_path: Path, script: Script
 ) -> None:
@@ -136,6 +165,20 @@ def test_a_number_that_is_not_ours_gets_a_snapshot(
     with served(tmp_path) as page:
         stream = page.stream(run.name, **{"Last-Event-ID": last})
         assert len(stream.until("snapshot").data["rows"]) == 2
+        stream.close()
+
+
+def test_what_one_asks_for_is_told_to_all_who_look_at_the_list(
+    tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "LIST_EVERY_S", 3600.0)
+    monkeypatch.setattr(hub, "QUIET_S", 3600.0)
+    with served(tmp_path) as page:
+        stream = page.stream()
+        assert stream.until("runs").data["runs"] == []
+        run = recorded_run(tmp_path)
+        assert [one["name"] for one in page.get("/api/runs").json["runs"]] == [run.name]
+        assert [one["name"] for one in stream.until("runs").data["runs"]] == [run.name]
         stream.close()
 
 

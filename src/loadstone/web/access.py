@@ -173,12 +173,16 @@ class Keys:
         key = hmac.digest(self.secret, digest.encode(), "sha256")
         return hmac.new(key, f"{use} {text}".encode(), sha256).hexdigest()
 
-    def cookie_name(self, port: int) -> str:
+    def cookie_name(self, port: int, *, of_shared: bool = False) -> str:
         """The name of the cookie of the page on a port of its machine.
 
         Cookies belong to a host and ignore its ports; and two containers may have the same port.
+        `of_shared`: of the one that a link to one run sets. It has a name of its own so as not to
+        take the place of a person's own: a browser that follows a link of another site does not
+        send the own one along.
         """
-        return f"loadstone-{port}-{hmac.digest(self.secret, b'cookie', 'sha256').hex()[:8]}"
+        own = f"loadstone-{port}-{hmac.digest(self.secret, b'cookie', 'sha256').hex()[:8]}"
+        return f"{own}-shared" if of_shared else own
 
 
 def _packed(name: str, run: str | None) -> str:
@@ -251,16 +255,22 @@ class Guard:
     def _cookie(self, person: Person, scope: Scope) -> str:
         keys = self._keys
         of_tls = "; Secure" if scope["scheme"] == "https" else ""
-        value = f"{keys.cookie_name(_port(scope))}={keys.fresh_cookie(person)}"
+        name = keys.cookie_name(_port(scope), of_shared=person.only is not None)
+        value = f"{name}={keys.fresh_cookie(person)}"
         return f"{value}; Max-Age={COOKIE_S}; {_COOKIE}{of_tls}"
 
     def _given(self, scope: Scope, headers: Headers) -> _Given:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         linked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
+        keys, port = self._keys, _port(scope)
+        own, shared = (
+            keys.holder(_cookie(headers, keys.cookie_name(port, of_shared=of_shared)))
+            for of_shared in (False, True)
+        )
         return _Given(
-            cookie=self._keys.holder(_cookie(headers, self._keys.cookie_name(_port(scope)))),
-            bearer=self._keys.opens(bearer.strip()) if kind.lower() == "bearer" else None,
-            link=self._keys.opens(linked) if scope["path"] == "/" else None,
+            cookie=own or shared,
+            bearer=keys.opens(bearer.strip()) if kind.lower() == "bearer" else None,
+            link=keys.opens(linked) if scope["path"] == "/" else None,
         )
 
     def _refusal(self, scope: Scope, headers: Headers, given: _Given) -> _Refusal | None:

@@ -34,6 +34,7 @@ from loadstone.web.begin.offers import Offers
 from loadstone.web.begin.routes import BeginRoutes
 from loadstone.web.documents import made_apart
 from loadstone.web.hub import Hub
+from loadstone.web.judge import diagnoses_apart
 from loadstone.web.listing import UnknownRun
 from loadstone.web.live_run import row
 from loadstone.web.localize import translations
@@ -73,7 +74,7 @@ class _Site:
         self._keys = keys
         self._begin = BeginRoutes(hub.list, offers, _body)
         self._files = pages()
-        self._metrics = Metrics(hub.list.running)
+        self._metrics = Metrics(hub.list.running, diagnoses_apart)
         self._making = asyncio.Semaphore(DOCUMENTS_AT_ONCE)
 
     def app(self) -> Starlette:
@@ -132,7 +133,7 @@ class _Site:
         )
 
     async def _runs(self, request: Request) -> Response:
-        await asyncio.to_thread(self._hub.list.look)
+        await self._hub.look_now()
         return JSONResponse({"loadstone": __version__, "runs": self._hub.list.lines})
 
     async def _run(self, request: Request) -> Response:
@@ -170,7 +171,7 @@ class _Site:
         """The trend of the runs that a query selects."""
         query = request.query_params
         selection = Selection(**{name: query.get(name, "") for name in Selection.model_fields})
-        await asyncio.to_thread(self._hub.list.look)
+        await self._hub.look_now()
         try:
             found = json.loads(await self._made("trend", self._hub.list.chosen(selection)))
         except (NoAnswer, StoreError) as error:

@@ -7,9 +7,11 @@ from typing import Any
 
 from loadstone.diagnosis.of_run import findings_of
 from loadstone.model.finding import Diagnosis
+from loadstone.model.result import StepResult
 from loadstone.report.predicted import proof_sentence, with_the_remedy
 from loadstone.runs import run_folder
 from loadstone.web.localize import Translations, translations
+from loadstone.web.running_step import is_judged
 
 
 def findings(run: Path) -> list[dict[str, Any]]:
@@ -37,16 +39,20 @@ def _as_json(found: Diagnosis) -> dict[str, Any]:
 def diagnoses(run: Path) -> tuple[Diagnosis, ...]:
     """A diagnosis for each ladder of a run.
 
-    The running step is left out: one second of it shows little.
+    The running step is left out until its window is long enough: one second of it shows little.
 
     Raises:
         StoreError: a file of the run cannot be read.
     """
     result = run_folder.load(run)
     if result.run.state == "running":
-        ended = tuple(step for step in result.steps if step.state != "interrupted")
-        result = result.model_copy(update={"steps": ended})
+        shown = tuple(step for step in result.steps if _shows_something(step))
+        result = result.model_copy(update={"steps": shown})
     return tuple(findings_of(run, result))
+
+
+def _shows_something(step: StepResult) -> bool:
+    return step.state != "interrupted" or is_judged(step.window)
 
 
 def _told(found: Diagnosis) -> Translations:

@@ -1,4 +1,4 @@
-"""The rows of steps that have ended, computed from the journal."""
+"""The rows of steps, computed from the journal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loadstone.web.apart import answer, asked_of
 
 
 class OneStep(Frozen):
-    """A step that has ended."""
+    """A step; of one that is under way the row is of its seconds up to now."""
 
     begin: RunBegin
     journal_from: int

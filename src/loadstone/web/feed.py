@@ -29,11 +29,18 @@ from loadstone.runs.recorder import read_asked
 from loadstone.runs.safe_open import is_there
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.tail import Tail
+from loadstone.web.apart import NoAnswer
 from loadstone.web.ended_step import OneStep, row_of, rows_apart
 from loadstone.web.live_run import KEPT_S, Event, LiveRun
 from loadstone.web.localize import translations
 from loadstone.web.proving import TrialProgress
-from loadstone.web.running_step import EVERY_S, SHARE_OF_CORE, step_so_far
+from loadstone.web.running_step import (
+    EVERY_S,
+    JUDGED_AFTER_S,
+    SHARE_OF_CORE,
+    is_judged,
+    step_so_far,
+)
 from loadstone.web.stream import Notifier, encode
 
 LOOK_EVERY_S = 0.2
@@ -50,8 +57,8 @@ KEPT_BYTES = 16 * 1024 * 1024
 """Maximum size of the kept events together."""
 
 MOST_BYTES_HERE = 8 * 1024 * 1024
-"""Of the journal: the row of a longer step is computed by another process, whose memory is free
-again; starting that takes longer than the row of a shorter one."""
+"""Of the journal: the row of a longer step, ended or not, is computed by another process, whose
+memory is free again; starting that takes longer than the row of a shorter one."""
 
 Judge = Callable[[Path], Awaitable[list[dict[str, Any]]]]
 """Returns the findings of a run so far; may take a second of a core."""
@@ -110,6 +117,8 @@ class Feed:
         self._judging: asyncio.Task[None] | None = None
         self._accounting: asyncio.Task[None] | None = None
         self._account_at = time.monotonic() + EVERY_S
+        self._judge_at = 0.0
+        """When the running step may be diagnosed, or diagnosed again."""
         self.viewers = 0
         self.ready = asyncio.Event()
         """Set once everything written before the first viewer came has been read."""
@@ -200,33 +209,47 @@ class Feed:
         elif now >= self._account_at and (self._accounting is None or self._accounting.done()):
             self._accounting = asyncio.create_task(self._account_now())
         ended = len(self._live.rows), _proved_at(self._run)
-        idle = self._judging is None or self._judging.done()
-        if ended[0] and ended != self._judged and idle:
+        is_news = (ended[0] and ended != self._judged) or self._has_more_to_judge(now)
+        if is_news and (self._judging is None or self._judging.done()):
             self._judged = ended
             self._judging = asyncio.create_task(self._judge_now())
 
+    def _has_more_to_judge(self, now: float) -> bool:
+        current = self._live.current
+        return current is not None and is_judged(current.window) and now >= self._judge_at
+
     async def _judge_now(self) -> None:
         """Compute the findings while reading goes on, so that samples are still sent."""
+        began = time.monotonic()
         try:
             self._set_extra("findings", await self._judge(self._run))
         except LoadstoneError as error:
             self._set_problem(error.message)
+        self._judge_at = _again_at(began, JUDGED_AFTER_S)
 
     async def _account_now(self) -> None:
         """Where the users' time goes in the running step, computed while reading goes on."""
         began = time.monotonic()
         try:
-            account = await asyncio.to_thread(self._account_so_far)
-        except StoreError:
+            account = await self._account_so_far()
+        except (StoreError, NoAnswer):
             account = None  # the reader of the same file says what is wrong with it
-        ended = time.monotonic()
-        self._account_at = ended + max(EVERY_S, (ended - began) / SHARE_OF_CORE)
+        self._account_at = _again_at(began, EVERY_S)
         self._set_extra("account", account if self._live.current else None)
 
-    def _account_so_far(self) -> dict[str, Any] | None:
+    async def _account_so_far(self) -> dict[str, Any] | None:
         begin, current = self._live.begin, self._live.current
-        step = step_so_far(self._run, begin, current.begin) if begin and current else None
-        return self._live.account(step) if step and step.account else None
+        if begin is None or current is None:
+            return None
+        journal_from = current.begin.journal_from
+        step: StepResult | None
+        if self._tail.at_byte - journal_from > MOST_BYTES_HERE:
+            (step,) = await rows_apart(self._run, OneStep(begin=begin, journal_from=journal_from))
+        else:
+            step = await asyncio.to_thread(step_so_far, self._run, begin, current.begin)
+        if step is None or step.account is None:
+            return None
+        return await asyncio.to_thread(self._live.account, step)
 
     def _set_problem(self, why: str) -> None:
         self._set_extra("told", translations([why]))
@@ -283,6 +306,12 @@ def _encoded(number: int, events: list[Event]) -> bytes:
     return b"".join(
         [*(encode(one.name, one.data) for one in before), encode(last.name, last.data, number)]
     )
+
+
+def _again_at(began: float, every_s: float) -> float:
+    """When what has just been computed, and began then, may be computed again."""
+    now = time.monotonic()
+    return now + max(every_s, (now - began) / SHARE_OF_CORE)
 
 
 def _proved_at(run: Path) -> int:

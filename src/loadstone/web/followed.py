@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,15 +10,20 @@ from loadstone.model.finding import Diagnosis
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import JOURNAL
 from loadstone.runs.tail import Tail
+from loadstone.web.apart import NoAnswer
 from loadstone.web.diagnosis import diagnoses
 from loadstone.web.series import RunCounts
+
+Diagnose = Callable[[Path], tuple[Diagnosis, ...]]
+"""Diagnoses a run as `diagnoses` does; may take a second of a core."""
 
 
 class Followed:
     """Reads on in a run's journal, from where it stopped."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, diagnose: Diagnose = diagnoses) -> None:
         self._run = run
+        self._diagnose = diagnose
         self._tail = Tail(run / JOURNAL)
         self._counts = RunCounts(run)
         self._judged = 0
@@ -48,9 +54,9 @@ class Followed:
         if self._judging is not None:
             if not self._judging.done():
                 return
-            if not isinstance(self._judging.exception(), StoreError):
+            if not isinstance(self._judging.exception(), StoreError | NoAnswer):
                 self._counts.found = self._judging.result()
             self._judging = None
         if self._counts.steps_ended > self._judged:
             self._judged = self._counts.steps_ended
-            self._judging = self._judges.submit(diagnoses, self._run)
+            self._judging = self._judges.submit(self._diagnose, self._run)

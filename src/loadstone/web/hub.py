@@ -28,18 +28,24 @@ class Hub:
         self._notifier = Notifier()
         self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
         self._listed = False
+        self._looking = asyncio.Lock()
         self._closing = False
 
     async def look(self) -> None:
         """Look for new runs as long as there are viewers of the list."""
         while not self._closing:
             if self.viewers or not self._listed:
-                changed = await asyncio.to_thread(self.list.look)
-                if changed or not self._listed:
-                    self._listed = True
-                    self._notifier.notify()
+                await self.look_now()
             self._forget()
             await asyncio.sleep(LIST_EVERY_S)
+
+    async def look_now(self) -> None:
+        """Look for new runs, and send them to all viewers of the list."""
+        async with self._looking:
+            changed = await asyncio.to_thread(self.list.look)
+        if changed or not self._listed:
+            self._listed = True
+            self._notifier.notify()
 
     def close(self) -> None:
         """End all streams; viewers reconnect when there is a server again."""

@@ -12,7 +12,8 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from starlette.requests import Request
 from starlette.responses import Response
 
-from loadstone.web.followed import Followed
+from loadstone.web.diagnosis import diagnoses
+from loadstone.web.followed import Diagnose, Followed
 from loadstone.web.series import FAMILIES, RunCounts
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
@@ -43,9 +44,10 @@ class _Runs(Collector):
 class Metrics:
     """Answers scrapes; each continues to read a journal where the last one stopped."""
 
-    def __init__(self, runs: Callable[[], Iterable[Path]]) -> None:
-        """`runs` returns the folders of the runs to report."""
+    def __init__(self, runs: Callable[[], Iterable[Path]], diagnose: Diagnose = diagnoses) -> None:
+        """`runs` returns the folders of the runs to report, `diagnose` their findings."""
         self._runs = runs
+        self._diagnose = diagnose
         self._known: dict[Path, Followed] = {}
         self._one_at_a_time = asyncio.Lock()
 
@@ -57,5 +59,5 @@ class Metrics:
 
     def _text(self) -> str:
         runs = list(self._runs())
-        self._known = {run: self._known.get(run) or Followed(run) for run in runs}
+        self._known = {run: self._known.get(run) or Followed(run, self._diagnose) for run in runs}
         return exposition(self._known[run].read_on() for run in runs)

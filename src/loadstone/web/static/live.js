@@ -331,12 +331,14 @@ function showExtras() {
   byId("problem").hidden = !problem;
   byId("problem").textContent = problem ? spoken(problem) : "";
   const ladders = state.extras.findings;
-  const now = JSON.stringify([state.run?.name, chosenLanguage(), ladders]);
+  const isUnderWay = Boolean(state.extras.alive && state.step);
+  const now = JSON.stringify([state.run?.name, chosenLanguage(), ladders, isUnderWay]);
   if (now === judged) return; // evidence that is open stays so
   judged = now;
   show(byId("findings"), ladders === null
-    ? element("p", { class: "quiet" }, t("Findings appear when a step has ended."))
-    : ladders.map((one) => findingsOf(one, ladders.length > 1)));
+    ? element("p", { class: "quiet" }, t("Findings appear when a step has ended, or has been measured for half a minute."))
+    : [isUnderWay ? element("p", { class: "quiet" }, t("A step is under way: its findings may still change.")) : null,
+      ...ladders.map((one) => findingsOf(one, ladders.length > 1))]);
 }
 
 // Language, colours, and the address
