@@ -13,6 +13,7 @@ import scripted_engine
 from loadstone.model.control import SetRate, SetUsers, StopRun
 from loadstone.runs import control_requests
 from loadstone.web.access import COOKIE_S, Keys, TokenTooShort, is_loopback, own_names
+from loadstone.web.address import Address
 from recorded import a_plan, recorded_run, recorder_for
 from scripted_engine import Script
 from web.served import Served, served
@@ -72,7 +73,7 @@ def test_our_own_names_are_answered_through_any_port(page: Served, name: str) ->
 @pytest.mark.parametrize("address", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1"])
 def test_an_address_of_this_machine_alone_has_no_other_names(address: str) -> None:
     assert is_loopback(address)
-    assert own_names(address) == {"localhost", address.lower()}
+    assert own_names(Address(address, 0)) == {"localhost", address.lower()}
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.7", "2001:db8::7", "Bench.Example"])
@@ -82,7 +83,20 @@ def test_an_address_that_others_reach_has_the_hosts_names_too(
     monkeypatch.setattr(socket, "gethostname", lambda: "Bench7")
     monkeypatch.setattr(socket, "getfqdn", lambda: "bench7.Example")
     assert not is_loopback(address)
-    assert own_names(address) == {"localhost", address.lower(), "bench7", "bench7.example"}
+    assert own_names(Address(address, 0)) == {
+        "localhost",
+        address.lower(),
+        "bench7",
+        "bench7.example",
+    }
+
+
+def test_a_proxys_name_is_a_name_of_ours() -> None:
+    assert own_names(Address("127.0.0.1", 0, proxied=("Bench.example",))) == {
+        "localhost",
+        "127.0.0.1",
+        "bench.example",
+    }
 
 
 WRONG = "wrong-secret-of-many-characters"

@@ -135,6 +135,12 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, made: Certificates)
         assert refused.value.message.startswith(why)
 
 
+@pytest.mark.parametrize("name", ["https://bench.example", "bench.example:443", "bench/"])
+def test_a_name_is_that_of_a_host(tmp_path: Path, name: str) -> None:
+    refused = called("serve", f"--name={name}", folder=tmp_path, code=2)
+    assert "is not the name of a host" in refused.stderr
+
+
 def test_the_command_line_needs_both_files(tmp_path: Path, made: Certificates) -> None:
     cert, key = str(made.cert("server")), str(made.key("server"))
     alone = called("serve", "--tls-cert", cert, folder=tmp_path, code=2)

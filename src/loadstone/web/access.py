@@ -38,7 +38,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loadstone.model.language import Language, named
 from loadstone.model.message import say
-from loadstone.web.address import fresh_token
+from loadstone.web.address import Address, fresh_token
 from loadstone.web.people import FEWEST_OF_TOKEN, OWNER, Person, User, digest_of
 
 POLICY = "; ".join(
@@ -206,10 +206,10 @@ def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
 
 
-def own_names(address: str) -> frozenset[str]:
+def own_names(address: Address) -> frozenset[str]:
     """The names under which a browser may reach this machine; addresses are always allowed."""
-    names = {"localhost", address.lower()}
-    if not is_loopback(address):
+    names = {"localhost", address.host.lower(), *(name.lower() for name in address.proxied)}
+    if not is_loopback(address.host):
         names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
     return frozenset(names)
 

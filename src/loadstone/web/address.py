@@ -49,6 +49,8 @@ class Address:
     port: int
     tls: TlsFiles | None = None
     """`None`: plain HTTP."""
+    proxied: tuple[str, ...] = ()
+    """Names under which a proxy before it passes requests on."""
 
     @property
     def url(self) -> str:

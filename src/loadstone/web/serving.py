@@ -48,7 +48,7 @@ def serve_page(
     """
     bound, address = listening
     hub = Hub(runs, findings_apart)
-    app = page_app(hub, keys, own_names(address.host), offers)
+    app = page_app(hub, keys, own_names(address), offers)
     ends = partial(until, hub) if until else None
     with marked(runs, address, keys.shown):
         _run(_serve(app, bound, ends, hub.close, address.tls))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +52,17 @@ def _taken_token() -> str | None:
     help=say("Address to listen on."),
 )
 @option(
+    "--name",
+    "names",
+    type=WORD,
+    multiple=True,
+    metavar="HOST",
+    help=say(
+        "Name under which browsers reach the page through a proxy: bench.example.com. May be"
+        " repeated. [default: this machine's names]"
+    ),
+)
+@option(
     "--token",
     type=WORD,
     default=_taken_token,
@@ -95,6 +107,7 @@ def _taken_token() -> str | None:
 def serve(
     out: Path,
     address: Address,
+    names: tuple[str, ...],
     token: str | None,
     may_run: bool,
     targets: tuple[str, ...],
@@ -114,7 +127,7 @@ def serve(
     if targets and not may_run:
         raise click.UsageError(say("{option} needs --may-run", option="--target"))
     keys = _keys(token, users, may_run=may_run)
-    address = _with_tls(address, tls_cert, tls_key)
+    address = replace(_with_tls(address, tls_cert, tls_key), proxied=_host_names(names))
     if not out.is_dir():
         _make_or_refuse(out, may_run=may_run or users is not None)
     from loadstone.web.address import found, listen
@@ -132,6 +145,20 @@ def serve(
     except KeyboardInterrupt:
         pass  # Ctrl-C is the normal way to end it
     return 0
+
+
+def _host_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as they are.
+
+    Raises:
+        UsageError: one is no name of a host: it has a scheme, a port or a path.
+    """
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?", name):
+            raise click.UsageError(
+                say("--name: {name} is not the name of a host: bench.example.com", name=name)
+            )
+    return names
 
 
 def _with_tls(address: Address, certificate: Path | None, key: Path | None) -> Address:
