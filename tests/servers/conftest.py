@@ -49,12 +49,11 @@ class Table:
     cells: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def written(self) -> str:
-        """As Markdown: a row for what was tried, a column for each release."""
-        releases = [name for name in RELEASES if name in self.versions]
-        heads = " | ".join(self.versions[name] for name in releases)
-        lines = [f"| | {heads} |", f"|---|{'---|' * len(releases)}"]
+        """As Markdown: a row for what was tried, a column for each release, here or not."""
+        heads = " | ".join(self.versions.get(name, name) for name in RELEASES)
+        lines = [f"| | {heads} |", f"|---|{'---|' * len(RELEASES)}"]
         for row, cells in self.cells.items():
-            texts = " | ".join(cells.get(name, "") for name in releases)
+            texts = " | ".join(cells.get(name, "") for name in RELEASES)
             lines.append(f"| {row} | {texts} |")
         return "\n".join([*lines, ""])
 

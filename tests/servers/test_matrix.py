@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
@@ -105,19 +111,66 @@ def test_account(release: Release, cell: Cell) -> None:
 
 def test_diagnosed_and_proven(release: Release, cell: Cell) -> None:
     """A general log, which the diagnosis names and an experiment takes away and puts back."""
+    with logged(release):
+        said = called(*proof_of_the_log(release, "log"), folder=release.folder, code=None)
+        assert "general-log" in said.stdout, said.stderr
+        assert log_is_on(release)
+    verdict = next(
+        word for word in ("proven", "refuted", "not enough evidence") if word in said.stdout
+    )
+    assert verdict != "refuted", said.stdout
+    cell(verdict)
+
+
+def test_restored(release: Release, cell: Cell) -> None:
+    """The proof is killed while the log is off; `loadstone restore` switches it on again."""
+    with logged(release):
+        words = proof_of_the_log(release, "killed")
+        with subprocess.Popen(
+            [sys.executable, "-m", "loadstone.cli", *words],
+            cwd=release.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as proving:
+            until = time.monotonic() + 120
+            try:
+                while log_is_on(release):
+                    assert proving.poll() is None, "it ended before it changed anything"
+                    assert time.monotonic() < until
+                    time.sleep(0.05)
+            finally:
+                proving.kill()
+        assert not log_is_on(release)
+        called("restore", folder=release.folder)
+        assert log_is_on(release)
+    cell("yes")
+
+
+@contextmanager
+def logged(release: Release) -> Iterator[None]:
+    """The server logs each statement into a table, for which all sessions wait in turn."""
+    try:
+        execute(release, "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
+        yield
+    finally:
+        execute(release, "SET GLOBAL general_log = OFF", "TRUNCATE mysql.general_log")
+
+
+def execute(release: Release, *statements: str) -> None:
     with release.sandbox.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SET GLOBAL general_log = ON")
-    release.driven(
-        "oltp_point_select", *TABLES, "--concurrency", "8", "--duration", "3s", name="log"
-    )
-    proof = ("--prove", "--prove-only", "general-log", "--prove-time", "60s")
-    done = called(
-        "diagnose", str(release.folder_of("log")), *proof, folder=release.folder, code=None
-    )
-    said = done.stdout
-    assert "general-log" in said, done.stderr
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def log_is_on(release: Release) -> bool:
     with release.sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT @@GLOBAL.general_log")
-        assert cursor.fetchone() == (1,)
-        cursor.execute("SET GLOBAL general_log = OFF")
-    cell(next(word for word in ("proven", "refuted", "not enough evidence") if word in said))
+        return bool(cursor.fetchone() == (1,))
+
+
+def proof_of_the_log(release: Release, name: str) -> tuple[str, ...]:
+    """The command that proves what the log costs in a run of that name, which is driven first."""
+    load = ("oltp_point_select", *TABLES, "--concurrency", "8", "--duration", "3s")
+    release.driven(*load, name=name)
+    run = str(release.folder_of(name))
+    return ("diagnose", run, "--prove", "--prove-only", "general-log", "--prove-time", "120s")
