@@ -48,14 +48,22 @@ class Table:
     versions: dict[str, str] = field(default_factory=dict)
     cells: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def written(self) -> str:
-        """As Markdown: a row for what was tried, a column for each release, here or not."""
-        heads = " | ".join(self.versions.get(name, name) for name in RELEASES)
-        lines = [f"| | {heads} |", f"|---|{'---|' * len(RELEASES)}"]
-        for row, cells in self.cells.items():
-            texts = " | ".join(cells.get(name, "") for name in RELEASES)
-            lines.append(f"| {row} | {texts} |")
-        return "\n".join([*lines, ""])
+    def written(self, before: str) -> str:
+        """As Markdown: a row for what was tried, a column for each release, here or not.
+
+        `before`: the table as it was. Its rows of the same releases stay where they were not tried.
+        """
+        heads = f"| | {' | '.join(self.versions.get(name, name) for name in RELEASES)} |"
+        rule = f"|---|{'---|' * len(RELEASES)}"
+        rows = {
+            row: f"| {row} | {' | '.join(cells.get(name, '') for name in RELEASES)} |"
+            for row, cells in self.cells.items()
+        }
+        known = before.splitlines()
+        kept = (
+            {line.split("|")[1].strip(): line for line in known[2:]} if known[:1] == [heads] else {}
+        )
+        return "\n".join([heads, rule, *(kept | rows).values(), ""])
 
 
 @dataclass(frozen=True)
@@ -152,8 +160,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     table = session.config.stash[_TABLE]
     if session.config.getoption("--write-table", default=False) and table.versions:
         before, _, rest = DOCUMENT.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        DOCUMENT.write_text(before + BEGIN + table.written() + END + after)
+        known, _, after = rest.partition(END)
+        DOCUMENT.write_text(before + BEGIN + table.written(known) + END + after)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
