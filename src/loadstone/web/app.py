@@ -36,7 +36,6 @@ from loadstone.web.documents import made_apart
 from loadstone.web.hub import Hub
 from loadstone.web.judge import diagnoses_apart
 from loadstone.web.listing import UnknownRun
-from loadstone.web.live_run import row
 from loadstone.web.localize import translations
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
@@ -138,10 +137,8 @@ class _Site:
 
     async def _run(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
-        async with self._making:
-            result = await asyncio.to_thread(run_folder.load, run)
-        info = result.run.model_dump(mode="json", exclude={"plan"})
-        return JSONResponse({"run": info, "rows": [row(step) for step in result.steps]})
+        made = await self._made("rows", [run]) if request.method == "GET" else ""
+        return Response(made, media_type="application/json")
 
     async def _compare(self, request: Request) -> Response:
         runs = self._compared(request)

@@ -13,6 +13,7 @@ from loadstone.report.opened import Run
 from loadstone.runs import run_folder
 from loadstone.web.apart import answer, asked_of
 from loadstone.web.comparing import compared, comparison_of
+from loadstone.web.live_run import row
 from loadstone.web.trends import trend_of
 
 LONGEST_S = 120.0
@@ -62,6 +63,14 @@ def _result(folders: Sequence[Path], words: Language) -> str:
     return run_folder.to_json(run_folder.load(folder)).decode()
 
 
+def _rows(folders: Sequence[Path], words: Language) -> str:
+    """What is said of one run, and its rows as the page shows them."""
+    (folder,) = folders
+    result = run_folder.load(folder)
+    info = result.run.model_dump(mode="json", exclude={"plan"})
+    return json.dumps({"run": info, "rows": [row(step) for step in result.steps]}, allow_nan=False)
+
+
 def _compared(folders: Sequence[Path], words: Language) -> str:
     return json.dumps(compared(folders), allow_nan=False)
 
@@ -73,6 +82,7 @@ def _trend(folders: Sequence[Path], words: Language) -> str:
 DOCUMENTS: Mapping[str, Callable[[Sequence[Path], Language], str]] = {
     "report": _report,
     "result": _result,
+    "rows": _rows,
     "comparison": comparison_of,
     "compared": _compared,
     "trend": _trend,
