@@ -11,6 +11,7 @@ import json
 import math
 import sys
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -329,6 +330,15 @@ def hlog_counts(lines: list[str]) -> str:
         values = json.loads(base64.b64decode(histogram.removeprefix("HISTF"), validate=True))
         counted.setdefault(tag.removeprefix("Tag="), Counter()).update(values)
     return json.dumps({tag: sorted(counts.items()) for tag, counts in counted.items()})
+
+
+def hlog_rows(lines: list[str], edges_ns: list[int]) -> str:
+    rows = [[0] * len(edges_ns) for _ in lines]
+    for line, row in zip(lines, rows, strict=True):
+        for counts in json.loads(hlog_counts([line])).values():
+            for value, times in counts:
+                row[max(bisect_right(edges_ns, value) - 1, 0)] += times
+    return json.dumps(rows)
 
 
 def hlog_header(start_unix_s: float) -> str:

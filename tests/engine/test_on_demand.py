@@ -90,3 +90,7 @@ def test_the_values_of_a_latency_log_come_back_with_their_counts(quiet: Sandbox)
     assert values == sorted(values)
     assert values[0] == pytest.approx(merged.min, rel=1e-3)
     assert values[-1] == merged.max
+    middle = values[len(values) // 2]
+    at_or_above = sum(count for value, count in counts if value >= middle)
+    rows = engine.hlog_rows(lines, [0, middle])
+    assert [sum(row) for row in zip(*rows, strict=True)] == [100 - at_or_above, at_or_above]

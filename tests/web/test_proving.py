@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from loadstone.experiments.trials import BEFORE, CHANGED, FACTOR
 from loadstone.model.plan import Step
 from loadstone.runs.proofs import STEPS
 from loadstone.runs.rebuild import JOURNAL, LATENCIES
-from loadstone.web.latency_columns import ROWS, LatencyColumns, row_labels, row_of
+from loadstone.web.latency_columns import ROWS, LatencyColumns, row_labels
 from loadstone.web.proving import TrialProgress
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
@@ -119,7 +121,22 @@ def test_a_log_that_is_no_log_has_no_columns(tmp_path: Path, script: Script) -> 
     assert LatencyColumns(log).read_on() == []
 
 
-def test_rows_cover_all_latencies() -> None:
-    assert [row_of(value) for value in (0, 1e4, 1e20)] == [0, 0, ROWS - 1]
+@pytest.mark.parametrize(
+    ("latency_ns", "row"),
+    [
+        (1, 0),
+        (10_000, 0),
+        *((10_001 * 10**decade, 6 * decade) for decade in range(7)),
+        (10**15, ROWS - 1),
+    ],
+)
+def test_rows_cover_all_latencies(
+    tmp_path: Path, script: Script, latency_ns: int, row: int
+) -> None:
+    script.latency_ns = lambda users, second: latency_ns
+    recorder = recorder_for(tmp_path, a_plan())
+    record_step(recorder, a_plan(), steps_of(a_plan())[0])
+    recorder.close()
+    (column, *_) = LatencyColumns(recorder.folder / LATENCIES).read_on()
+    assert [each for each, _ in column["rows"]] == [row]
     assert len(row_labels()) == ROWS
-    assert [row_of(1.01e4 * 10**decade) for decade in range(7)] == list(range(0, ROWS, 6))

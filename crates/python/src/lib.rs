@@ -176,6 +176,29 @@ fn hlog_counts(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
     })
 }
 
+/// For each line of an interval log, how many of its values lie at or above each edge and below the
+/// next one, as JSON; those below the first edge count as above it. Edges are in rising order.
+#[pyfunction]
+fn hlog_rows(py: Python<'_>, lines: Vec<String>, edges_ns: Vec<u64>) -> PyResult<String> {
+    py.detach(|| {
+        let rows: PyResult<Vec<Vec<u64>>> = lines
+            .iter()
+            .map(|line| {
+                let merged = hlog::merge([line.as_str()]).map_err(errors::hlog)?;
+                let mut rows = vec![0; edges_ns.len()];
+                for (value, count) in merged.values().flat_map(Latency::counts) {
+                    let row = edges_ns.partition_point(|edge| *edge <= value.0).saturating_sub(1);
+                    if let Some(times) = rows.get_mut(row) {
+                        *times += count;
+                    }
+                }
+                Ok(rows)
+            })
+            .collect();
+        to_json(&rows?)
+    })
+}
+
 /// The header of an interval log whose times count from `start_unix_s`.
 #[pyfunction]
 fn hlog_header(start_unix_s: f64) -> String {
@@ -208,5 +231,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;
     module.add_function(wrap_pyfunction!(sum_hlog, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(hlog_rows, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_header, module)?)
 }

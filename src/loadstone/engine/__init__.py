@@ -18,6 +18,7 @@ from loadstone.engine.hlog import (
     SummedLines,
     hlog_counts,
     hlog_header,
+    hlog_rows,
     merge_hlog,
     sum_hlog,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "ed25519_answer",
     "hlog_counts",
     "hlog_header",
+    "hlog_rows",
     "host_test",
     "load",
     "load_part",

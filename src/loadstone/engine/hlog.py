@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pydantic import TypeAdapter
@@ -14,6 +14,7 @@ from loadstone.model.records import LatencyNs
 
 _LATENCIES = TypeAdapter(dict[str, LatencyNs], config=DEFERRED)
 _COUNTS = TypeAdapter(dict[str, list[tuple[int, int]]], config=DEFERRED)
+_ROWS = TypeAdapter(list[list[int]], config=DEFERRED)
 
 
 class LogError(EngineError):
@@ -61,6 +62,19 @@ def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
     with _reading():
         counts = native().hlog_counts(list(lines))
     return _COUNTS.validate_json(counts)
+
+
+def hlog_rows(lines: Iterable[str], edges_ns: Sequence[int]) -> list[list[int]]:
+    """Of each line, how many values lie at or above each edge and below the next one.
+
+    Edges are in nanoseconds and rising; values below the first count as above it.
+
+    Raises:
+        LogError: a line is not one of an interval log.
+    """
+    with _reading():
+        rows = native().hlog_rows(list(lines), list(edges_ns))
+    return _ROWS.validate_json(rows)
 
 
 def hlog_header(start_unix_s: float) -> str:

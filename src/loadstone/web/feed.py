@@ -83,7 +83,10 @@ class ViewerCursor:
 class Feed:
     """The state of one run, read from its folder and sent to any number of viewers."""
 
-    def __init__(self, run: Path, judge: Judge, notifier: Notifier) -> None:
+    def __init__(
+        self, run: Path, judge: Judge, notifier: Notifier, last: int | None = None
+    ) -> None:
+        """`last`: the number of the last event that the first viewer has; it is not trusted."""
         self._run = run
         self._judge = judge
         self._notifier = notifier
@@ -97,6 +100,8 @@ class Feed:
         self._kept_bytes = 0
         self._from = self._recent_from
         """Only events after this number are kept."""
+        self._only_snapshot = last is None
+        """What is read until the first viewer's snapshot is in it, and need not be sent."""
         self._extras: dict[str, Any] = {
             "findings": None,
             "alive": None,
@@ -133,6 +138,7 @@ class Feed:
                 found, caught_up = await asyncio.to_thread(self._advance)
                 self._keep(found)
                 if caught_up:
+                    self._only_snapshot = False
                     await self._look_at_what_is_not_written()
                     self.ready.set()
                     await asyncio.sleep(LOOK_EVERY_S)
@@ -176,14 +182,26 @@ class Feed:
         with self._guarded:
             written = self._tail.read()
             found = [
-                _Numbered(line.to_byte, _encoded(line.to_byte, events))
+                _Numbered(line.to_byte, self._encoded(line.to_byte, events))
                 for line in written
                 if (events := list(self._live.take(line.entry)))
             ]
         return found, not written
 
+    def _encoded(self, number: int, events: list[Event]) -> bytes:
+        """A line's events as bytes; only the last has the number: viewers get all, or none."""
+        if self._only_snapshot:
+            return b""
+        *before, last = events
+        return b"".join(
+            [*(encode(one.name, one.data) for one in before), encode(last.name, last.data, number)]
+        )
+
     def _keep(self, found: list[_Numbered]) -> None:
         if not found:
+            return
+        if self._only_snapshot:
+            self._from = found[-1].number
             return
         for event in found:
             self._events.append(event)
@@ -298,14 +316,6 @@ class Feed:
         assert self._loop is not None, "rows are asked for by a thread of `follow`"
         asked = asyncio.run_coroutine_threadsafe(rows_apart(self._run, one), self._loop)
         return asked.result()
-
-
-def _encoded(number: int, events: list[Event]) -> bytes:
-    """A line's events as bytes; only the last has the number: viewers get all again, or none."""
-    *before, last = events
-    return b"".join(
-        [*(encode(one.name, one.data) for one in before), encode(last.name, last.data, number)]
-    )
 
 
 def _again_at(began: float, every_s: float) -> float:

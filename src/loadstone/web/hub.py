@@ -61,7 +61,7 @@ class Hub:
 
         `only`: the name of the one run that the viewer may know of.
         """
-        feed = self._feed(run) if run else None
+        feed = self._feed(run, last) if run else None
         self.viewers += 1
         self.was_viewed = True
         if feed:
@@ -100,11 +100,11 @@ class Hub:
             return {"runs": self.list.lines, "preparing": self.list.preparing}
         return {"runs": [one for one in self.list.lines if one["name"] == only], "preparing": []}
 
-    def _feed(self, run: Path) -> Feed:
+    def _feed(self, run: Path, last: int | None) -> Feed:
         known = self._feeds.get(run.name)
         if known and not known[1].done():
             return known[0]
-        feed = Feed(run, self._judge, self._notifier)
+        feed = Feed(run, self._judge, self._notifier, last)
         self._feeds[run.name] = feed, asyncio.create_task(feed.follow())
         return feed
 

@@ -7,10 +7,10 @@ fixed logarithmic scale, so that a column never changes after it was sent.
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +34,14 @@ Column = dict[str, Any]
 """`at`: the second since the run's start; `rows`: pairs of a row and the number of its events."""
 
 
-@lru_cache(maxsize=8192)  # the values are the bounds of a histogram's buckets: seconds repeat them
-def row_of(latency_ns: float) -> int:
-    """The row of a latency; those beyond the scale are in the first and the last row."""
-    if latency_ns <= _LOWEST_NS:
-        return 0
-    return min(int(math.log10(latency_ns / _LOWEST_NS) * ROWS_A_DECADE), ROWS - 1)
+_EDGES_NS = tuple(round(_LOWEST_NS * 10 ** (row / ROWS_A_DECADE)) for row in range(ROWS))
+"""The lower end of each row; latencies beyond the scale are in the first and the last row."""
 
 
 def row_labels() -> list[str]:
     """The lower end of each row in milliseconds."""
-    edges = (_LOWEST_NS * 10 ** (row / ROWS_A_DECADE) / 1e6 for row in range(ROWS))
-    return [f"{edge:.2g}" if edge < 100 else f"{edge:.0f}" for edge in edges]
+    edges_ms = (edge / 1e6 for edge in _EDGES_NS)
+    return [f"{edge:.2g}" if edge < 100 else f"{edge:.0f}" for edge in edges_ms]
 
 
 @dataclass
@@ -85,16 +81,17 @@ class LatencyColumns:
         return whole.decode("ascii").splitlines()
 
     def _counted(self, lines: Iterable[str]) -> list[Column]:
-        found: dict[int, Counter[int]] = {}
         # Of a long run, only the seconds that are kept are decoded.
-        for line in deque(filter(_is_of_responses, lines), maxlen=KEPT_S):
+        wanted = deque(filter(_is_of_responses, lines), maxlen=KEPT_S)
+        found: dict[int, list[int]] = {}
+        for line, rows in zip(wanted, engine.hlog_rows(wanted, _EDGES_NS), strict=True):
             begin, end = interval_of(line)
-            rows = found.setdefault(math.ceil((begin + end) / 2), Counter())
-            for counts in engine.hlog_counts([line]).values():
-                for value, times in counts:
-                    rows[row_of(value)] += times
+            sums = found.setdefault(math.ceil((begin + end) / 2), [0] * ROWS)
+            sums[:] = map(add, sums, rows)
         return [
-            {"at": at, "rows": sorted(rows.items())} for at, rows in sorted(found.items()) if rows
+            {"at": at, "rows": [[row, times] for row, times in enumerate(rows) if times]}
+            for at, rows in sorted(found.items())
+            if any(rows)
         ]
 
 

@@ -389,8 +389,10 @@ def _of_server(seen: Observation) -> Data:
 
 def _of_host(seen: Observation, facts: dict[str, str]) -> Data:
     """The displayed figures of one second; an unknown one is left out, never shown as zero."""
+    drawn = ("cpu.", f"disk.{facts.get('data_disk')}.", f"nic.{facts.get('traffic_nic')}.")
+    deltas = {name: delta for name, delta in seen.deltas.items() if name.startswith(drawn)}
     sums = SourceSums()
-    sums.add(seen, _ALWAYS)
+    sums.add(seen.model_copy(update={"deltas": deltas, "gauges": {}}), _ALWAYS)
     host = host_figures(sums, facts, None)
     found = {
         "cpu_user": _scaled(host.cpu_user, 100),
