@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from loadstone.analyse.meaning import Weight
-from loadstone.model.message import Message
+from loadstone.model.message import Message, clauses
 
 _TURNING_IOPS = 500
 """No rotating disk reads so many random pages per second."""
@@ -40,6 +40,13 @@ class Advice:
     cause: str | None = None
     """The cause by which a diagnosis names the setting's effect on a run, as in docs/diagnosis.md;
     `None`: no rule looks for it."""
+    how: Message | None = None
+    """Where a managed service's users set it; `None`: in the server's configuration file."""
+
+    @property
+    def said(self) -> Message:
+        """Why it matters, and how to set it where that is not the server's configuration file."""
+        return self.why if self.how is None else clauses(self.why, self.how)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _compare(
         by_value: dict[str, list[str]] = {}
         said: dict[str, str] = {}
         for variant, variables in variants.items():
-            if name in variables:
+            if name in variables and name not in known.not_judged(variables):
                 value = _value(variables[name])
                 by_value.setdefault(value, []).append(variant)
                 said.setdefault(value, variables[name].lower())

@@ -10,6 +10,7 @@ from loadstone.analyse.meaning import Meaning
 from loadstone.analyse.mysql import known as mysql
 from loadstone.analyse.postgresql import known as postgresql
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
+from loadstone.model.managed import Managed
 from loadstone.model.message import Message
 
 
@@ -37,6 +38,19 @@ class KnownSettings(Protocol):
     @property
     def fragment_head(self) -> Sequence[str]:
         """The lines before the settings in the server's configuration file."""
+
+    # Servers of managed services.
+
+    def not_judged(self, variables: Mapping[str, str]) -> Collection[str]:
+        """The settings of a server in whose place a managed service's storage decides."""
+
+    @property
+    def of_provider(self) -> Mapping[Managed, Collection[str]]:
+        """The settings that only the provider of a service can set."""
+
+    @property
+    def written_there(self) -> Mapping[Managed, Mapping[str, str]]:
+        """What to set, with `{wanted}` for the value, where a service has another name for it."""
 
     # The durability of commits.
 

@@ -177,6 +177,11 @@ def listed(first: Message, *others: Message) -> Message:
     return _one("list", first, others)
 
 
+def clauses(first: Message, *others: Message) -> Message:
+    """Join messages into one: `one; another`."""
+    return _one("clauses", first, others)
+
+
 def plain(text: str) -> Message:
     """A text without a template: from a server or a user, or one that was kept as text."""
     return text if isinstance(text, Message) else Message(text)

@@ -12,6 +12,7 @@ from typing import Any
 import pymysql
 
 from loadstone.model.compatible import Flavour
+from loadstone.model.managed import managed_by
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.processlist import is_passed_on, is_readdressed
@@ -98,6 +99,7 @@ def facts_of(
         max_connections=_number(variables.get("max_connections")),
         read_only=any(_is_on(variables, name) for name in ("read_only", "super_read_only")),
         thread_pool=_thread_pool(variables),
+        service=managed_by(variables),
     )
 
 
@@ -106,7 +108,9 @@ def _thread_pool(variables: Mapping[str, str]) -> str | None:
         return "pool-of-threads"
     if variables.get("thread_handling") == "loaded-dynamically":
         return "thread_pool plugin"
-    return "thread_pool_enabled" if _is_on(variables, "thread_pool_enabled") else None
+    # In the consoles of ApsaraDB RDS and PolarDB it has a prefix.
+    names = ("thread_pool_enabled", "loose_thread_pool_enabled")
+    return names[0] if any(_is_on(variables, name) for name in names) else None
 
 
 def _is_on(variables: Mapping[str, str], name: str) -> bool:

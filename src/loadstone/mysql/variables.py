@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from loadstone.model.hints import write
-from loadstone.model.message import Joined, say
+from loadstone.model.managed import SERVICES, managed_by
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.errors import number_in
-from loadstone.mysql.facts import describe_server
+from loadstone.mysql.facts import describe_server, variables_of
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError, TargetError
 from loadstone.servers.facts import Value
@@ -133,7 +134,7 @@ def set_variable(connection: Connection, target: Target, name: str, value: str) 
             "only variables that change while the server runs can be set: see docs/experiments.md"
         )
         if number_in(error) in (1044, 1227):
-            hint = say("GRANT SYSTEM_VARIABLES_ADMIN (MySQL), SUPER, BINLOG ADMIN or the like")
+            hint = _where_to_set(connection, target)
         said = say(
             "cannot set {name} to {value}: {reason}",
             name=name,
@@ -141,6 +142,19 @@ def set_variable(connection: Connection, target: Target, name: str, value: str) 
             reason=error.message,
         )
         raise SettingsError(said, hint) from error
+
+
+def _where_to_set(connection: Connection, target: Target) -> Message:
+    """What to do where the account may not set a variable."""
+    managed = managed_by(variables_of(connection, target))
+    if managed is None:
+        return say("GRANT SYSTEM_VARIABLES_ADMIN (MySQL), SUPER, BINLOG ADMIN or the like")
+    service = SERVICES[managed]
+    return say(
+        "users of {service} set variables in {place}: set it there, and compare two runs",
+        service=service.name,
+        place=service.place,
+    )
 
 
 def kept_for_start(connection: Connection, target: Target, name: str) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pg8000
 
 from loadstone.model.compatible import Flavour
+from loadstone.model.managed import managed_by
 from loadstone.model.message import say
 from loadstone.model.target import Target
 from loadstone.postgresql.activity import OF_CLIENTS, is_passed_on, is_readdressed
@@ -86,6 +87,7 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
         cipher=plain(str(cipher[0])) if cipher else "",
         max_connections=_number(variables.get("max_connections")),
         read_only=bool(in_recovery) or read_only,
+        service=managed_by(variables),
         is_passed_on=is_passed_on(connection, target),
         is_readdressed=is_readdressed(connection, target),
     )

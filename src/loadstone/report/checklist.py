@@ -125,7 +125,10 @@ def _durable(known: _Known) -> _Judged:
     variables = known.variables
     if variables is None:
         return None, ""
-    wrong = known.settings.losing(variables)
+    settings = known.settings
+    wrong = settings.losing(variables)
+    if not wrong and set(settings.lasting) <= set(settings.not_judged(variables)):
+        return None, ""
     return not wrong, Joined(wrong)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from loadstone.model.compatible import Flavour
 from loadstone.model.frozen import Frozen
+from loadstone.model.managed import Managed
 from loadstone.servers import tpcc_tables
 
 Value = int | float | str | None
@@ -66,6 +67,8 @@ class ServerFacts(Frozen):
     """Whether it refuses writes, as a replica does."""
     thread_pool: str | None = None
     """The kind of the active thread pool, if there is one."""
+    service: Managed | None = None
+    """The managed service that it belongs to, if it is one that is known."""
     is_passed_on: bool = False
     """Whether something else answers its clients, as a proxy does."""
     is_readdressed: bool = False

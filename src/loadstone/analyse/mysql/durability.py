@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadstone.analyse.mysql.managed import not_judged
+
 DECIDING = (
     "log_bin",
     "innodb_flush_log_at_trx_commit",
@@ -17,7 +19,12 @@ LASTING = {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1"}
 
 
 def losing(variables: Mapping[str, str]) -> list[str]:
-    """Those of the current settings with which a crash may lose commits."""
+    """Those of the current settings with which a crash may lose commits.
+
+    Settings in whose place a managed service's storage decides are left out.
+    """
+    left_out = not_judged(variables)
+    variables = {name: value for name, value in variables.items() if name not in left_out}
     wanted = {"innodb_flush_log_at_trx_commit": ("1",), "innodb_doublewrite": ("ON", "1")}
     if variables.get("log_bin", "").upper() in ("ON", "1"):
         wanted["sync_binlog"] = ("1",)

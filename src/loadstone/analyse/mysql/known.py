@@ -10,6 +10,9 @@ from loadstone.analyse.mysql.differences import is_identity, leaders
 from loadstone.analyse.mysql.durability import DECIDING as deciding
 from loadstone.analyse.mysql.durability import LASTING as lasting
 from loadstone.analyse.mysql.durability import losing
+from loadstone.analyse.mysql.managed import OF_PROVIDER as of_provider
+from loadstone.analyse.mysql.managed import WRITTEN_THERE as written_there
+from loadstone.analyse.mysql.managed import not_judged
 from loadstone.analyse.mysql.setting_effects import MEANINGS as meanings
 from loadstone.analyse.mysql.setting_effects import PLACES as places
 from loadstone.analyse.mysql.setting_effects import RENAMED as renamed
@@ -28,6 +31,8 @@ __all__ = [
     "losing",
     "matters",
     "meanings",
+    "not_judged",
+    "of_provider",
     "own_places",
     "part_of",
     "places",
@@ -35,6 +40,7 @@ __all__ = [
     "rules",
     "shown_though_missing",
     "versions",
+    "written_there",
 ]
 
 fragment_head = ("[mysqld]",)

@@ -8,6 +8,7 @@ from datetime import date
 
 from loadstone.analyse.advice import Advice, Rule, Server
 from loadstone.analyse.mysql.setting_effects import MEANINGS
+from loadstone.analyse.mysql.thread_pools import thread_pools
 from loadstone.model.figure import Bytes
 from loadstone.model.message import Message, say, say_in
 
@@ -149,14 +150,6 @@ def _query_cache(server: Server) -> Iterator[Advice]:
 
 def _connections(server: Server) -> Iterator[Advice]:
     most = server.number("max_connections")
-    pool = server.text("thread_handling") in ("pool-of-threads", "loaded-dynamically")
-    if most is not None and most >= 512 and not pool and not server.is_on("thread_pool_enabled"):
-        why = say(
-            "with thousands of active connections a thread pool sustains the rate; MariaDB has one "
-            "(thread_handling=pool-of-threads), MySQL 9.7 a plugin"
-        )
-        handling = server.text("thread_handling") or ""
-        yield Advice("note", "thread_handling", handling, why, cause="no-thread-pool")
     cache, tables = server.number("table_open_cache"), server.number("table_definition_cache")
     if cache is not None and most is not None and cache < most:
         why = say(
@@ -228,6 +221,7 @@ RULES: Sequence[Rule] = (
     _disk,
     _logging,
     _query_cache,
+    thread_pools,
     _connections,
     _sorts,
     _locks,

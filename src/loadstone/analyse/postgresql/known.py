@@ -5,22 +5,27 @@ Source: https://www.postgresql.org/docs/current/runtime-config.html
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from loadstone.analyse.postgresql.settings import MEANINGS as meanings
 from loadstone.analyse.postgresql.settings import RULES as rules
-from loadstone.analyse.postgresql.settings import losing
+from loadstone.analyse.postgresql.settings import losing, not_judged
+from loadstone.model.managed import Managed
 from loadstone.model.message import Message, say
 
 __all__ = [
     "deciding", "fragment_head", "is_identity", "is_own", "lasting", "leaders", "lists", "losing",
-    "matters", "meanings", "own_places", "part_of", "places", "renamed", "rules",
-    "shown_though_missing", "versions",
+    "matters", "meanings", "not_judged", "of_provider", "own_places", "part_of", "places",
+    "renamed", "rules", "shown_though_missing", "versions", "written_there",
 ]  # fmt: skip
 
 renamed: Mapping[str, str] = {}
 places = ("data_directory",)
 fragment_head: tuple[str, ...] = ()
+of_provider: Mapping[Managed, Collection[str]] = {
+    service: ("fsync", "full_page_writes") for service in ("rds", "cloudsql", "azure")
+}
+written_there: Mapping[Managed, Mapping[str, str]] = {}
 deciding = ("fsync", "synchronous_commit", "full_page_writes")
 lasting: Mapping[str, str] = {"fsync": "1", "synchronous_commit": "1"}
 versions: Mapping[str, Message] = {"server_version": say("server version")}

@@ -6,11 +6,12 @@ Source: https://www.postgresql.org/docs/current/runtime-config.html
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from loadstone.analyse.advice import Advice, Rule, Server
 from loadstone.analyse.meaning import Meaning
 from loadstone.model.figure import Bytes
+from loadstone.model.managed import managed_by
 from loadstone.model.message import Message, say, say_in
 
 MIB, GIB = 1024**2, 1024**3
@@ -47,8 +48,25 @@ MEANINGS: Mapping[str, Meaning] = {
 _SAFE_COMMITS = ("on", "remote_apply", "remote_write")
 
 
+def not_judged(variables: Mapping[str, str]) -> Collection[str]:
+    """The settings of this server that say nothing, as a managed service's storage decides instead.
+
+    Aurora, whose settings are those of Amazon RDS, stores no pages that could be torn.
+    """
+    return ("full_page_writes",) if managed_by(variables) == "rds" else ()
+
+
 def losing(variables: Mapping[str, str]) -> list[str]:
-    """Those of the current settings with which a crash may lose commits."""
+    """Those of the current settings with which a crash may lose commits.
+
+    Settings in whose place a managed service's storage decides are left out.
+    """
+    left_out = not_judged(variables)
+    return [f"{name}={value}" for name, value in _wrong(variables) if name not in left_out]
+
+
+def _wrong(variables: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The settings, with their values, with which a server that keeps its own files may lose."""
     alone = ("local",) if variables.get("synchronous_standby_names") == "" else ()
     good = {
         "fsync": ("on",),
@@ -56,7 +74,7 @@ def losing(variables: Mapping[str, str]) -> list[str]:
         "synchronous_commit": _SAFE_COMMITS + alone,
     }
     return [
-        f"{name}={variables[name]}"
+        (name, variables[name])
         for name, values in good.items()
         if name in variables and variables[name] not in values
     ]
@@ -69,8 +87,7 @@ def size_of(text: str | None) -> int | None:
 
 
 def _durability(server: Server) -> Iterator[Advice]:
-    for setting in losing(server.variables):
-        name, _, value = setting.partition("=")
+    for name, value in _wrong(server.variables):
         meaning = MEANINGS[name]
         why = _both(meaning.durability or meaning.performance, meaning.performance)
         yield Advice("unfair", name, value, why, "on")

@@ -87,7 +87,7 @@ def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) ->
         (
             cell(words(WEIGHTS[one.weight]), class_="bad" if one.weight == "unfair" else None),
             f"{one.variable} = {one.value}",
-            localized(one.why, words),
+            localized(one.said, words),
         )
         for one in found
     ]
