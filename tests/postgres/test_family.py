@@ -19,6 +19,7 @@ from loadstone.observe.samplers import samplers_of
 from loadstone.postgresql import family, session
 from loadstone.postgresql.databases import Databases, of
 from loadstone.postgresql.errors import statement_errors
+from loadstone.servers import rights
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import GuardError, TargetError
 from loadstone.servers.facts import comment_of
@@ -401,6 +402,37 @@ def test_other_clients_are_seen_and_those_of_this_user_are_not(
         assert {(one.user, one.host) for one in shown.accounts} == {
             ("by_scram", "127.0.0.1"), ("by_md5", "127.0.0.1"),
         }  # fmt: skip
+
+
+def test_rights_of_a_user_are_found_and_what_would_grant_them_does(
+    server: Server, database: str, connection: Connection
+) -> None:
+    server.asked("REVOKE ALL ON SCHEMA public FROM PUBLIC", database)
+    server.asked("GRANT USAGE ON SCHEMA public TO PUBLIC", database)
+    at = endpoint(server, database)
+    found = family.rights_of(connection, at.target)
+    assert (found.account, found.schema, found.sees_sessions) == ("by_scram", database, False)
+    assert [one.what for one in found.rights if one.is_given] == [rights.CHECK]
+    try:
+        for statement in {each for one in found.rights for each in one.missing}:
+            server.asked(statement, database)
+        with connect(at, database=None) as later:
+            granted = family.rights_of(later, at.target)
+        assert granted.sees_sessions
+        assert [one.what for one in granted.rights if not one.is_given] == []
+    finally:
+        server.asked("ALTER ROLE by_scram NOSUPERUSER; REVOKE pg_monitor FROM by_scram", database)
+        server.asked("REVOKE ALL ON SCHEMA public FROM by_scram", database)
+
+
+def test_a_database_that_is_not_there_takes_the_right_to_make_it(
+    server: Server, database: str
+) -> None:
+    target = endpoint(server, "not_there").target
+    with connect(endpoint(server, database), database=None) as opened:
+        found = family.rights_of(opened, target)
+    prepare = next(one for one in found.rights if one.what == rights.PREPARE)
+    assert prepare.missing == ('ALTER ROLE "by_scram" CREATEDB',)
 
 
 def test_entries_of_the_ledger_are_found_as_they_are(

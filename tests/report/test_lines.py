@@ -62,7 +62,7 @@ LONG = plain(
 def test_advice_on_settings_is_wrapped_and_what_to_copy_is_not() -> None:
     found = [Advice("slow", "thread_handling", "one-thread-per-connection", LONG)]
     fragment = f"[mysqld]\nplugin_load_add = {'a_plugin;' * 12}\n"
-    lines = shown(settings.as_renderable(found, fragment, Machine()), 80)
+    lines = shown(settings.as_renderable(settings.Reviewed(found, fragment, Machine())), 80)
     assert lines[0].startswith("slow    thread_handling = one-thread-per-connection: ")
     assert lines[1].startswith(" " * 8 + "connections a thread pool")
     assert fragment.splitlines()[1] in lines

@@ -30,6 +30,7 @@ from loadstone.mysql.ledger import ledger_entries
 from loadstone.mysql.limits import free_connections
 from loadstone.mysql.named_tables import names_made, tables_in
 from loadstone.mysql.processlist import is_passed_on, number_of
+from loadstone.mysql.rights import rights_of
 from loadstone.mysql.schemas import (
     create_schema,
     drop_schema,
@@ -107,6 +108,7 @@ __all__ = [
     "read_variables",
     "refusal_of",
     "refusal_of_column",
+    "rights_of",
     "server_of",
     "session_statements",
     "set_in_session",

@@ -28,6 +28,7 @@ from loadstone.postgresql.facts import (
 from loadstone.postgresql.identity import identity_of, server_of, times_of
 from loadstone.postgresql.ledger import ledger_entries
 from loadstone.postgresql.limits import free_connections
+from loadstone.postgresql.rights import rights_of
 from loadstone.postgresql.schemas import (
     create_schema,
     drop_schema,
@@ -109,6 +110,7 @@ __all__ = [
     "read_variables",
     "refusal_of",
     "refusal_of_column",
+    "rights_of",
     "server_of",
     "session_statements",
     "set_in_session",

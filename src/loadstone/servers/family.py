@@ -22,6 +22,7 @@ from loadstone.servers.guard import CleanupDecision, ListedTable, SchemaState
 from loadstone.servers.identity import Identity
 from loadstone.servers.ledger import LedgerEntries
 from loadstone.servers.locks import Holder
+from loadstone.servers.rights import Rights
 from loadstone.servers.statements import Access, Prepared, Refusal
 
 
@@ -220,6 +221,9 @@ class Family(Protocol):
 
     def server_of(self, connection: Connection, target: Target) -> str:
         """What distinguishes it from other servers at this moment, by its own account."""
+
+    def rights_of(self, connection: Connection, target: Target) -> Rights:
+        """What the account of a connection may do in the target's schema."""
 
     @property
     def command_line_wins(self) -> bool:

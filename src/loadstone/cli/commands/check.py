@@ -1,4 +1,4 @@
-"""`loadstone check`: a review of a server's settings."""
+"""`loadstone check`: a review of a server's settings, of the account's rights, of other clients."""
 
 from __future__ import annotations
 
@@ -15,47 +15,78 @@ from loadstone.model.message import say
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from loadstone.analyse.advice import Advice, Machine
+    from loadstone.analyse.advice import Machine
+    from loadstone.lab.protection.standing import Standing
     from loadstone.lab.tables.inspect import InspectedTarget
+    from loadstone.report.settings import Reviewed
 
 
 @command(
     help=say(
-        "Review a server's settings before a benchmark: what makes it unfair, and what makes it"
-        " slow.\n\n"
-        "Changes nothing. Ends with lines that are ready for the server's configuration file."
+        "Review a server before a benchmark: settings that make it unfair or slow, what this"
+        " account may do, and who else is at work there.\n\n"
+        "Changes nothing. Ends with lines that are ready for the server's configuration file; for a"
+        " managed service it says where each setting is set instead."
     ),
     examples=((say("a server"), "loadstone check --target mysql://user@db1"),),
 )
 @connection_options
 @json_option
 def check(connection: Connection, as_json: bool) -> int:
-    """Review a server's settings."""
+    """Review a server's settings, the account's rights, and who else is at work."""
     if not connection.given:
         raise click.UsageError(say("name the server with --target"))
-    from loadstone.analyse.settings_review import fragment, review
+    from loadstone.lab.protection.standing import standing_at
     from loadstone.lab.tables.inspect import look_at_server
-    from loadstone.model.compatible import is_another, name_of
 
-    looked = look_at_server(connection.endpoint())
-    machine, family = _machine(looked), looked.endpoint.target.family
-    another = is_another(looked.facts.flavour)
-    found = [] if another else review(looked.facts.variables, machine, family)
-    text = fragment(found, family)
+    endpoint = connection.endpoint()
+    looked = look_at_server(endpoint)
+    standing = standing_at(endpoint)
+    reviewed = _reviewed(looked)
     if as_json:
-        _as_json(looked, found, text)
+        _as_json(looked, reviewed, standing)
         return 0
-    from loadstone.cli.screen import show, show_lines
-    from loadstone.report.settings import as_renderable
-
-    name = name_of(looked.facts.flavour) or looked.facts.comment
-    said = f"{looked.endpoint.target.place}: {name} {looked.facts.version}"
-    show_lines(["".join(mark for mark in said if mark.isprintable())])
-    if another:
-        show_lines([in_words(say("Its settings are not reviewed: the rules are MySQL's."))])
-        return 0
-    show(as_renderable(found, text, machine, current()))
+    _show(looked, reviewed, standing)
     return 0
+
+
+def _reviewed(looked: InspectedTarget) -> Reviewed | None:
+    """The review of the settings; `None`: they are those of a server of another kind."""
+    from loadstone.analyse.settings_review import fragment, not_judged, review
+    from loadstone.model.compatible import is_another
+    from loadstone.report.settings import Reviewed
+
+    if is_another(looked.facts.flavour):
+        return None
+    variables, family = looked.facts.variables, looked.endpoint.target.family
+    machine = _machine(looked)
+    found = review(variables, machine, family)
+    return Reviewed(
+        advice=found,
+        fragment=fragment(found, family),
+        machine=machine,
+        not_judged=not_judged(variables, machine, family),
+        managed=looked.facts.service,
+    )
+
+
+def _show(looked: InspectedTarget, reviewed: Reviewed | None, standing: Standing) -> None:
+    from loadstone.cli.screen import show, show_lines
+    from loadstone.model.compatible import name_of
+    from loadstone.report.settings import as_renderable, labelled
+    from loadstone.report.standing import service_lines, standing_lines
+
+    place = looked.endpoint.target.place
+    name = name_of(looked.facts.flavour) or looked.facts.comment
+    said = f"{place}: {name} {looked.facts.version}"
+    show_lines(["".join(mark for mark in said if mark.isprintable())])
+    show_lines(labelled(service_lines(looked.facts.service, standing), current()))
+    after = standing_lines(standing, place, looked.facts.service)
+    if reviewed is None:
+        show_lines([in_words(say("Its settings are not reviewed: the rules are MySQL's."))])
+        show_lines(labelled(after, current()))
+        return
+    show(as_renderable(reviewed, after, current()))
 
 
 def _machine(looked: InspectedTarget) -> Machine:
@@ -115,15 +146,23 @@ def _turns(datadir: Path) -> bool | None:
     return is_rotating(probed.read_iops if probed else None, None if told is None else told == "1")
 
 
-def _as_json(looked: InspectedTarget, found: list[Advice], text: str) -> None:
+def _as_json(looked: InspectedTarget, reviewed: Reviewed | None, standing: Standing) -> None:
     import json
     from dataclasses import asdict
 
+    from loadstone.model.message import Message
+
+    rights, others = standing.rights, standing.clients
     document = {
         "version": 1,
         "target": looked.endpoint.target.url,
         "server": looked.facts.version,
-        "advice": [asdict(advice) for advice in found],
-        "fragment": text,
+        "service": looked.facts.service,
+        "advice": [asdict(advice) for advice in reviewed.advice] if reviewed else [],
+        "not_judged": list(reviewed.not_judged) if reviewed else [],
+        "fragment": reviewed.fragment if reviewed else "",
+        "rights": {"not_known": rights} if isinstance(rights, Message) else asdict(rights),
+        "others": {"not_known": others} if isinstance(others, Message) else asdict(others),
+        "programs": list(standing.programs),
     }
     click.echo(json.dumps(document, indent=2))

@@ -1,0 +1,97 @@
+"""`loadstone check` as a user starts it: the account's rights, and who else is at work there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from loadstone.sandbox import Sandbox
+from pooled import KINDS, QUICK, Pool
+from trust.summing import execute
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+WIDE = {"COLUMNS": "1000", "LOADSTONE_PASSWORD": "of-the-least"}
+"""Each line is whole."""
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
+    """A server of its own: what an account may not see counts as somebody else's."""
+    sandbox = pool.server(str(request.param), {**QUICK, "interactive_timeout": "28802"})
+    execute(
+        sandbox,
+        "DROP USER IF EXISTS least@'%'",
+        "CREATE USER least@'%' IDENTIFIED BY 'of-the-least'",
+    )
+    yield sandbox
+    execute(sandbox, "DROP USER least@'%'")
+
+
+def said(server: Sandbox, folder: Path, *words: str) -> str:
+    target = f"mysql://least@127.0.0.1:{server.port}/shop"
+    environment = WIDE | {"HOME": str(folder)}
+    return called(
+        "check", "--target", target, *words, folder=folder, environment=environment
+    ).stdout
+
+
+def lines(text: str, label: str) -> list[str]:
+    return [one[8:] for one in text.splitlines() if one.startswith(f"{label:8}")]
+
+
+def test_an_account_that_may_only_log_in_is_told_what_it_lacks(
+    server: Sandbox, tmp_path: Path
+) -> None:
+    text = said(server, tmp_path)
+    assert lines(text, "may") == ["least@%, on shop: check and watch"]
+    right = "SUPER" if server.flavour == "mariadb" else "SYSTEM_VARIABLES_ADMIN"
+    lacks = lines(text, "lacks")
+    makes = "SELECT, INSERT, UPDATE, DELETE, CREATE, INDEX"
+    assert f"prepare: GRANT {makes} ON shop.* TO 'least'@'%'" in lacks
+    assert any(one.endswith(f": GRANT {right} ON *.* TO 'least'@'%'") for one in lacks)
+    assert lines(text, "others") == [
+        "nobody else, by the server's count of sessions; without PROCESS only own ones are visible"
+    ]
+    assert text.index("lacks") < text.index("[mysqld]"), "what to copy is the end"
+
+
+def test_sessions_that_the_account_may_not_see_are_counted(server: Sandbox, tmp_path: Path) -> None:
+    with server.connect(), server.connect():
+        others = lines(said(server, tmp_path), "others")
+    assert others == [
+        f"127.0.0.1:{server.port} has 2 connections that this user may not see (PROCESS)",
+        "without PROCESS only own sessions are visible",
+    ]
+
+
+def test_other_clients_are_named_to_who_may_see_them(server: Sandbox, tmp_path: Path) -> None:
+    execute(server, "GRANT PROCESS ON *.* TO least@'%'", "GRANT ALL ON shop.* TO least@'%'")
+    assert lines(said(server, tmp_path), "others") == ["nobody else has a session"]
+    with server.connect(), server.connect():
+        text = said(server, tmp_path)
+        document = json.loads(said(server, tmp_path, "--json"))
+    (others,) = lines(text, "others")
+    assert f"127.0.0.1:{server.port} has connections of loadstone@" in others
+    assert others.endswith("(2)")
+    (may,) = lines(text, "may")
+    assert "prepare" in may and "cleanup" in may
+    assert document["others"]["accounts"][0]["connections"] == 2
+    assert document["rights"]["account"] == "least@%"
+    missing = {one["what"]: one["missing"] for one in document["rights"]["rights"]}
+    assert (
+        missing["prepare"] == []
+        and missing["statements and waits, in the account and the diagnosis"]
+    )
+    assert document["service"] is None and document["not_judged"] == []
+
+
+def test_it_changes_nothing_and_speaks_chinese(server: Sandbox, tmp_path: Path) -> None:
+    text = said(server, tmp_path, "--lang", "zh")
+    assert "least@%" in text and "GRANT" in text
