@@ -68,6 +68,12 @@ def test_a_right_that_no_account_gets_is_no_grant() -> None:
     assert any(one.endswith("GRANT PROCESS ON *.* TO 'app'@'%'") for one in lacks)
 
 
+def test_an_account_with_all_rights_is_told_so_in_a_word() -> None:
+    found = told(standing(Clients(), "GRANT ALL PRIVILEGES ON *.* TO `app`@`%`"))
+    assert found["may"] == ["app@%, on shop: all that commands need"]
+    assert "lacks" not in found
+
+
 def test_other_clients_are_named_and_what_is_hidden_is_said() -> None:
     clients = Clients((Account("app", "10.0.0.7", 3, 1),), hidden=2, right="PROCESS")
     first, second = told(standing(clients))["others"]

@@ -67,7 +67,9 @@ def _rights(rights: Rights, managed: Managed | None) -> Iterator[Labelled]:
             "{account}, on {schema}: {what}",
             account=rights.account,
             schema=rights.schema,
-            what=Joined(given, "clauses"),
+            what=Joined(given, "clauses")
+            if len(given) < len(rights.rights)
+            else say("all that commands need"),
         ),
     )
     # What lacks the same is one line.
