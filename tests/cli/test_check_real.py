@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
+from loadstone.families import connect
+from loadstone.model.target import Endpoint
+from loadstone.mysql.variables import set_variable
 from loadstone.sandbox import Sandbox
+from loadstone.servers.errors import SettingsError
 from pooled import KINDS, QUICK, Pool
 from trust.summing import execute
 
@@ -95,3 +100,33 @@ def test_other_clients_are_named_to_who_may_see_them(server: Sandbox, tmp_path: 
 def test_it_changes_nothing_and_speaks_chinese(server: Sandbox, tmp_path: Path) -> None:
     text = said(server, tmp_path, "--lang", "zh")
     assert "least@%" in text and "GRANT" in text
+
+
+GOOGLE = "10.11.19-google-MariaDB"
+"""MariaDB says what version it is told to: nothing else about this server is Cloud SQL's."""
+
+
+def test_a_managed_server_is_told_where_to_set_what_is_advised(pool: Pool, tmp_path: Path) -> None:
+    server = pool.server("mariadb", {**QUICK, "version": GOOGLE})
+    execute(
+        server,
+        "DROP USER IF EXISTS least@'%'",
+        "CREATE USER least@'%' IDENTIFIED BY 'of-the-least'",
+    )
+    text = said(server, tmp_path)
+    assert lines(text, "cloud")[0].startswith("Cloud SQL: no account is a superuser (SUPER)")
+    assert "set it in the database flags: sync_binlog = 1 (dynamic)" in text
+    assert "[mysqld]" not in text
+    assert any(
+        one.endswith("Cloud SQL gives no account that right") for one in lines(text, "lacks")
+    )
+    target = server.tcp.target.model_copy(update={"user": "least", "database": None})
+    credentials = server.tcp.credentials.model_copy(update={"password": SecretStr("of-the-least")})
+    with (
+        connect(Endpoint(target=target, credentials=credentials), database=None) as connection,
+        pytest.raises(SettingsError) as refused,
+    ):
+        set_variable(connection, target, "innodb_io_capacity", "300")
+    assert refused.value.hint == (
+        "users of Cloud SQL set variables in the database flags: set it there, and compare two runs"
+    )
