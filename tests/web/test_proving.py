@@ -125,8 +125,7 @@ def test_a_log_that_is_no_log_has_no_columns(tmp_path: Path, script: Script) -> 
     ("latency_ns", "row"),
     [
         (1, 0),
-        (10_000, 0),
-        *((10_001 * 10**decade, 6 * decade) for decade in range(7)),
+        *((12_000 * 10**decade, 6 * decade) for decade in range(7)),
         (10**15, ROWS - 1),
     ],
 )
