@@ -322,19 +322,13 @@ def endless(request: http.server.BaseHTTPRequestHandler) -> None:
         request.wfile.write(b"node_load1 1\n" * 5000)
 
 
-AMOUNTS = b"""\
-# HELP node_disk_written_bytes_total The total number of bytes written successfully.
-# TYPE node_disk_written_bytes_total gauge
-node_disk_written_bytes_total{device="rdsdev",instance="db1",region="eu-west-1"} 524288
-# TYPE node_load1 gauge
-node_load1{instance="db1"} 0.5
-"""
-
-
 def amounts(request: http.server.BaseHTTPRequestHandler) -> None:
     request.send_response(200)
     request.end_headers()
-    request.wfile.write(AMOUNTS)
+    request.wfile.write(
+        b"# TYPE node_disk_written_bytes_total gauge\n"
+        b'node_disk_written_bytes_total{device="vda"} 524288\n'
+    )
 
 
 def drop_by_drop(request: http.server.BaseHTTPRequestHandler) -> None:

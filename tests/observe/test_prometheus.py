@@ -29,21 +29,35 @@ EVERY_S = 2
 @contextmanager
 def scraping(folder: Path, instance: str) -> Iterator[str]:
     """A Prometheus server that scrapes one exporter; its URL with the exporter's label."""
-    port = free_port()
-    config = folder / "prometheus.yml"
-    config.write_text(
-        f"global: {{scrape_interval: {EVERY_S}s, scrape_timeout: {EVERY_S}s}}\n"
-        f"scrape_configs: [{{job_name: one, static_configs: [{{targets: ['{instance}']}}]}}]\n"
+    with serving(folder, scrape_config({"one": (instance, "")})) as url:
+        yield f"{url}?instance={instance}"
+
+
+def scrape_config(jobs: Mapping[str, tuple[str, str]]) -> str:
+    """A configuration with these jobs: the exporter of each, and more of its options."""
+    lines = (
+        f"  - {{job_name: {job}, static_configs: [{{targets: ['{instance}']}}], {more}}}\n"
+        for job, (instance, more) in jobs.items()
     )
+    every = f"global: {{scrape_interval: {EVERY_S}s, scrape_timeout: {EVERY_S}s}}\n"
+    return f"{every}scrape_configs:\n{''.join(lines)}"
+
+
+@contextmanager
+def serving(folder: Path, config: str) -> Iterator[str]:
+    """A Prometheus server with this configuration; its URL."""
+    port = free_port()
+    file = folder / "prometheus.yml"
+    file.write_text(config)
     command = [
         program("prometheus"),
-        f"--config.file={config}",
+        f"--config.file={file}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address=127.0.0.1:{port}",
     ]
     with ended(subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)) as process:
         wait_for_port(port, process)
-        yield f"http://127.0.0.1:{port}?instance={instance}"
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,8 @@ evaluated: a node exporter knows nothing about the server's process.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from loadstone.model.message import say
@@ -72,9 +74,14 @@ _SWAP = ("node_memory_SwapTotal_bytes", "node_memory_SwapFree_bytes")
 _FREE, _SIZE = "node_filesystem_avail_bytes", "node_filesystem_size_bytes"
 GROWING = frozenset((_CPU, *_COUNTERS, *_DISK, *_NIC, *_PAGING)) - {_NOW}
 """Names of totals; a node exporter declares each as a counter, or without a type."""
+NEVER_FALLING = GROWING - {_CPU}
+"""Those that fall only where they start again; the kernel's idle times sometimes decrease."""
+_RDS = re.compile("node_cpu_average|rdsosmetrics_.+")
+"""What rds_exporter alone has."""
 _NODE = frozenset((_CPU, _SPEED, *_SWAP, *_COUNTERS, *_GAUGES, *_DISK, *_NIC, *_PAGING))
-SERIES = _NODE | {_FREE, _SIZE}
-"""All names that are used."""
+SERIES = "|".join(sorted({*_NODE, _FREE, _SIZE, _RDS.pattern}))
+"""All names that are used, or tell which exporter it is: a regular expression."""
+_THEIRS = {ours: theirs for names in (_COUNTERS, _DISK, _NIC) for theirs, ours in names.items()}
 _NODE_COLLECTORS = (
     "cpu",
     "diskstats",
@@ -117,12 +124,13 @@ class NodeExporter:
         self._choosing = Choosing(url, _NODE_COLLECTORS)
         self._grows = False
         """Whether its totals are known to be totals."""
+        self._falls = Falls()
 
     def read(self) -> Reading:
         """Read the host's current figures.
 
         Raises:
-            SourceError: it does not answer, or it is not a node exporter.
+            SourceError: it does not answer, it is not a node exporter, or its totals are none.
         """
         scraped = self._choosing.get()
         if not self._grows:
@@ -130,6 +138,8 @@ class NodeExporter:
         into = host_of(scraped.text, self._data_disk, self._datadir)
         if not into.counters:
             raise SourceError(say("{place}: this is no node exporter", place=self._choosing.place))
+        self._grows = True
+        self._falls.check(into.counters, self._choosing.place)
         return Reading(scraped.at_s, into.counters, into.gauges, into.facts)
 
     def _check_types(self, text: str) -> None:
@@ -138,12 +148,12 @@ class NodeExporter:
         The growth of such a value is no figure at all.
 
         Raises:
-            SourceError: a name of a total is a gauge there.
+            SourceError: it is rds_exporter, or a name of a total is a gauge there.
         """
+        refuse_rds(text, self._choosing.place)
         gauge = next(gauges_among(text, GROWING.__contains__), None)
         if gauge is not None:
             raise no_total(self._choosing.place, gauge)
-        self._grows = True
 
     def close(self) -> None:
         """Close the connection."""
@@ -154,12 +164,90 @@ def no_total(place: str, name: str) -> SourceError:
     """The growth of such a series is no figure."""
     return SourceError(
         say(
-            "{place}: {name} is a gauge there, a rate or an amount (as in rds_exporter), where a "
-            "node exporter has a total: it is not used; loadstone runs attach adds such figures",
+            "{place}: {name} is a gauge there, a rate or an amount, where a node exporter has a "
+            "total: it is not used; loadstone runs attach adds such figures",
             place=place,
             name=name,
         )
     )
+
+
+def refuse_rds(text: str, place: str) -> None:
+    """Refuse rds_exporter, which declares amounts of an interval as counters of a node exporter.
+
+    Raises:
+        SourceError: names the series.
+    """
+    if next(samples(text, is_of_rds), None) is None:
+        return
+    names = {one.name for one in samples(text, GROWING.__contains__)} or {"node_cpu_average"}
+    raise SourceError(
+        say(
+            "{place}: this is rds_exporter, where {names} are of its latest interval only and no "
+            "totals, whatever their type: it is not used; add its figures after the run with "
+            "loadstone runs attach last URL",
+            place=place,
+            names=", ".join(sorted(names)),
+        )
+    )
+
+
+def is_of_rds(name: str) -> bool:
+    """Whether only rds_exporter has a series of this name."""
+    return _RDS.fullmatch(name) is not None
+
+
+class Falls:
+    """Notices what has a total's name and is a rate or an amount.
+
+    A counter starts again with its device or its host, and grows from there. What falls twice
+    without having grown in between is no counter.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+        self._fell: set[str] = set()
+        self._refused: str | None = None
+
+    def check(self, counters: Mapping[str, float], place: str) -> None:
+        """Compare a reading's counters with those of the one before.
+
+        Raises:
+            SourceError: one of them is none, now or at an earlier reading.
+        """
+        for name, value in counters.items():
+            # Cores come and go, and the kernel's idle times sometimes decrease.
+            if not name.startswith("cpu."):
+                theirs = _THEIRS.get(name) or _THEIRS.get(name.rpartition(".")[2]) or name
+                self.take(name, value, theirs)
+        self.refuse(place)
+
+    def take(self, series: str, value: float, name: str) -> None:
+        """Keep one value of a series; a message calls it `name`."""
+        before = self._last.get(series, value)
+        self._last[series] = value
+        if value > before:
+            self._fell.discard(series)
+        elif value < before and series in self._fell:
+            self._refused = self._refused or name
+        elif value < before:
+            self._fell.add(series)
+
+    def refuse(self, place: str) -> None:
+        """Refuse the exporter if a value was none of a total.
+
+        Raises:
+            SourceError: names the series.
+        """
+        if self._refused:
+            raise SourceError(
+                say(
+                    "{place}: {name} falls again and again, as no total does: it is a rate or an "
+                    "amount, and not used; loadstone runs attach adds such figures",
+                    place=place,
+                    name=self._refused,
+                )
+            )
 
 
 def host_of(text: str, data_disk: str | None, datadir: str | None) -> Figures:

@@ -8,19 +8,31 @@ to a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from loadstone.model.message import Message, say
 from loadstone.model.observed import Reading, SourceName
-from loadstone.observe.exporters import GROWING, SERIES, host_of, no_total
+from loadstone.observe.exporters import (
+    GROWING,
+    NEVER_FALLING,
+    SERIES,
+    Falls,
+    host_of,
+    no_total,
+    refuse_rds,
+)
 from loadstone.observe.prometheus_api import PrometheusApi, quoted
 from loadstone.observe.scrape import Scraped
 from loadstone.observe.source import SourceError
 
 _BACK = "5m"
 """How old the newest scrape may be: Prometheus' own default (`--query.lookback-delta`)."""
+
+
+_OF_TARGET = frozenset(("instance", "job"))
+"""What Prometheus itself adds to each series of a target; others may be the exporter's own."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ class Kind:
     """The names of all series that are used: a regular expression."""
 
 
-NODES = Kind(say("node exporters"), "node_load1", "|".join(sorted(SERIES)))
+NODES = Kind(say("node exporters"), "node_load1", SERIES)
 
 
 class StoredScrapes:
@@ -56,6 +68,10 @@ class StoredScrapes:
         self._kind = kind
         self._at: float | None = None
         """The Unix time of the scrape that was read last."""
+        self._labels = self._api.labels
+        """All labels of the exporter, once they are known."""
+        self._target: str | None = None
+        """Those that name the target which was scraped."""
         self._newest: Scraped | None = None
 
     @property
@@ -72,18 +88,28 @@ class StoredScrapes:
         """
         at = self._newest_at()
         if self._newest is None or at != self._at:
-            query = f'{{{self._api.labels},__name__=~"{self._kind.series}"}}'
+            query = f'{{{self._labels},__name__=~"{self._kind.series}"}}'
             series = self._api.ask(query, at=at)
             self._newest, self._at = Scraped(_page(series), at - self._ahead_s()), at
         return self._newest
 
-    def types(self) -> dict[str, list[dict[str, str]]]:
-        """The metadata of all metrics by name.
+    def types(self) -> dict[str, str]:
+        """What the exporter declares its metrics to be, by name, as far as the server knows.
+
+        Raises:
+            SourceError: the server does not answer.
+        """
+        return self._api.types(self._target) if self._target else {}
+
+    def history(self, names: Iterable[str]) -> Iterator[tuple[str, list[float]]]:
+        """The name and the latest values of each series of these names, oldest first.
 
         Raises:
             SourceError: as `newest`.
         """
-        return self._api.types()
+        query = f'{{{self._labels},__name__=~"{"|".join(sorted(names))}"}}[{_BACK}]'
+        for one in self._api.ask(query, at=self._at):
+            yield one["metric"]["__name__"], [float(value) for _, value in one["values"]]
 
     def close(self) -> None:
         """Close the connections."""
@@ -94,8 +120,14 @@ class StoredScrapes:
         clock = self._kind.clock
         found = self._api.ask(f"{clock}{{{self._api.labels}}}[{_BACK}]")
         if len(found) == 1:
+            # The labels in the URL may also be those of other exporters.
+            labels = found[0]["metric"]
+            self._labels = _matchers(labels, labels.keys() - {"__name__"})
+            self._target = _matchers(labels, _OF_TARGET) if labels.keys() >= _OF_TARGET else None
             return float(found[0]["values"][-1][0])
         known = sorted({one["metric"].get("instance", "") for one in found or self._api.ask(clock)})
+        if not found:
+            self._refuse_others(", ".join(known) or "-")
         raise SourceError(
             say(
                 "{place}: {labels} is not one host's: {exporters} are scraped there as "
@@ -106,6 +138,23 @@ class StoredScrapes:
                 known=", ".join(known) or "-",
             )
         )
+
+    def _refuse_others(self, known: str) -> None:
+        """Say which command takes figures of other exporters, if these labels choose such."""
+        other = self._api.ask(f"topk(1, {{{self._api.labels}}})")
+        if other:
+            raise SourceError(
+                say(
+                    "{place}: {labels} is another exporter's ({series}): a run reads "
+                    "{exporters}, scraped there as instance={known}; loadstone runs attach last "
+                    "URL adds a cloud exporter's figures after the run",
+                    place=self.place,
+                    labels=self._api.labels,
+                    series=other[0]["metric"].get("__name__", "-"),
+                    exporters=self._kind.name,
+                    known=known,
+                )
+            )
 
     def _ahead_s(self) -> float:
         """How far the server's clock is ahead of our monotonic one."""
@@ -131,8 +180,8 @@ class PrometheusHost:
         self.name = name
         self._datadir = datadir
         self._scrapes = StoredScrapes(url, NODES)
-        self._grows = False
-        """Whether its totals are known to be totals."""
+        self._falls: Falls | None = None
+        """`None`: it is not known yet that its totals may be totals."""
         self._scraped: Scraped | None = None
         self._reading: Reading | None = None
 
@@ -141,13 +190,14 @@ class PrometheusHost:
 
         Raises:
             SourceError: the server does not answer, does not have this host's series or those of
-                several hosts, or its totals are gauges.
+                several hosts, or its totals are none.
         """
-        if not self._grows:
-            self._check_types()
         scraped = self._scrapes.newest()
         if self._reading is None or scraped is not self._scraped:
+            if self._falls is None:
+                self._falls = self._checked(scraped.text)
             into = host_of(scraped.text, None, self._datadir)
+            self._falls.check(into.counters, self._scrapes.place)
             self._scraped = scraped
             self._reading = Reading(scraped.at_s, into.counters, into.gauges, into.facts)
         return self._reading
@@ -156,11 +206,24 @@ class PrometheusHost:
         """Close the connections."""
         self._scrapes.close()
 
-    def _check_types(self) -> None:
-        for name, kinds in self._scrapes.types().items():
-            if name in GROWING and any(one["type"] == "gauge" for one in kinds):
-                raise no_total(self._scrapes.place, name)
-        self._grows = True
+    def _checked(self, text: str) -> Falls:
+        """Refuse an exporter whose totals are none, as far as the server knows it now."""
+        place = self._scrapes.place
+        refuse_rds(text, place)
+        for name, kind in self._scrapes.types().items():
+            if name in GROWING and kind == "gauge":
+                raise no_total(place, name)
+        earlier = Falls()
+        for number, (name, values) in enumerate(self._scrapes.history(NEVER_FALLING)):
+            for value in values:
+                earlier.take(str(number), value, name)
+        earlier.refuse(place)
+        return Falls()
+
+
+def _matchers(labels: Mapping[str, str], of: Collection[str]) -> str:
+    """Some of these labels, as a query has them between braces."""
+    return ",".join(f"{label}={quoted(labels[label])}" for label in sorted(of))
 
 
 def _page(series: Sequence[Mapping[str, Any]]) -> str:

@@ -6,13 +6,18 @@ https://prometheus.io/docs/prometheus/latest/querying/api/ describes the request
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from loadstone.model.message import say
-from loadstone.observe.scrape import Exporter, RefusedQuery
+from loadstone.observe.scrape import Exporter, RefusedQuery, StatusError
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
+
+
+class NoApiError(SourceError):
+    """The answer is not one of Prometheus' API."""
 
 
 class PrometheusApi:
@@ -30,7 +35,7 @@ class PrometheusApi:
         """
         base, labels = _split(url)
         self._query = Exporter(f"{base}/api/v1/query")
-        self._metadata = Exporter(f"{base}/api/v1/metadata")
+        self._metadata = Exporter(f"{base}/api/v1/targets/metadata")
         self.place = self._query.place
         """The server's address, without a login."""
         self.labels = ",".join(f"{label}={quoted(value)}" for label, value in labels)
@@ -45,14 +50,24 @@ class PrometheusApi:
         when = {} if at is None else {"time": f"{at:.3f}"}
         return self._get(self._query, {"query": query, **when})["result"]
 
-    def types(self) -> dict[str, list[dict[str, str]]]:
-        """The metadata of all metrics by name.
+    def types(self, labels: str) -> dict[str, str]:
+        """What the targets with these labels declare their metrics to be, by name.
+
+        Empty if it scrapes no such target itself, or has no such request (Thanos, VictoriaMetrics).
+        The metadata of all targets (`/api/v1/metadata`) would mix one exporter's with another's.
 
         Raises:
-            SourceError: as `ask`.
+            SourceError: the server does not answer.
         """
-        found: dict[str, list[dict[str, str]]] = self._get(self._metadata, {})
-        return found
+        try:
+            found = self._get(self._metadata, {"match_target": f"{{{labels}}}"})
+            return {one["metric"]: one["type"] for one in found}
+        except StatusError as error:
+            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise
+            return {}
+        except NoApiError:
+            return {}
 
     def close(self) -> None:
         """Close the connections."""
@@ -63,7 +78,7 @@ class PrometheusApi:
         try:
             return json.loads(place.get(urlencode(parameters)).text)["data"]
         except (RefusedQuery, ValueError, KeyError, TypeError):
-            raise SourceError(
+            raise NoApiError(
                 say("{place}: this is no Prometheus server's API", place=place.place)
             ) from None
 

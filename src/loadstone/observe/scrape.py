@@ -22,6 +22,16 @@ class RefusedQuery(Exception):
     """The exporter refuses the choice of collectors."""
 
 
+class StatusError(SourceError):
+    """It answers, but not with what was asked for."""
+
+    def __init__(self, place: str, status: int, reason: str) -> None:
+        super().__init__(
+            say("{place}: it answers {status}", place=place, status=f"{status} {reason}")
+        )
+        self.status = status
+
+
 @dataclass(frozen=True)
 class Scraped:
     """An exporter's text, and its time on the monotonic clock (the middle of the request)."""
@@ -100,13 +110,7 @@ class Exporter:
             raise RefusedQuery
         if answer.status != http.client.OK:
             self.close()
-            raise SourceError(
-                say(
-                    "{place}: it answers {status}",
-                    place=self.place,
-                    status=f"{answer.status} {answer.reason}",
-                )
-            )
+            raise StatusError(self.place, answer.status, answer.reason)
         return Scraped(body.decode("utf-8", "replace"), (began + ended) / 2)
 
     def _body(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
