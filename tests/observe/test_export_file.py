@@ -73,6 +73,47 @@ def test_there_are_not_all_zones(text: str) -> None:
         zone(text)
 
 
+@pytest.mark.parametrize(
+    ("cells", "values", "unit"),
+    [
+        (("2.9 K", "900", "1.20 Mil"), (2900, 900, 1.2e6), ""),
+        (("1.1K ops/s", "12 iops", "0"), (1100, 12, 0), ""),
+        (("1.5 MB/s", "900 B/s", "2 KiB/s"), (1.5e6, 900, 2048), "bytes"),
+        (("8 kbit/s", "2 Mbps", "0"), (8000, 2e6, 0), "bits"),
+        (("45%", "3.5 %", "0"), (45, 3.5, 0), "%"),
+        (("250 µs", "3 ms", "1 s"), (0.00025, 0.003, 1), "s"),
+    ],
+)
+def test_values_with_units_are_what_they_count(
+    cells: tuple[str, ...], values: tuple[float, ...], unit: str
+) -> None:
+    rows = "".join(f"{1769860800 + at * 60},{cell}\n" for at, cell in enumerate(cells))
+    (series,) = parse(f"time,w\n{rows}".encode(), "iops.csv")
+    assert list(series.values.values()) == pytest.approx(values)
+    assert series.unit == unit
+
+
+def test_a_column_may_name_the_unit() -> None:
+    text = "Timestamp,Average,Unit\n1769860800,2,Kilobytes/Second\n1769860860,3,None\n"
+    assert "different units" in refused(text)
+    (series,) = parse(text.partition("1769860860")[0].encode(), "iops.csv")
+    assert (series.name, series.unit, series.in_order()) == ("Average", "bytes", [(NOON, 2000)])
+
+
+def test_lines_before_the_columns_are_passed_over_and_counted() -> None:
+    before = "sep=,\nServer: db1; writes\n\n"
+    assert parsed(f"{before}Time,w\n1769860800,7\n") == {"w": [(NOON, 7)]}
+    assert parsed(f"{before}Time;w\n1769860800;7\n") == {"w": [(NOON, 7)]}
+    said = refused(f"{before}Time,w\n1769860800,many\n")
+    assert said == "iops.csv, line 5: 'many' is not a number such as 1234.5 or 1.2 MB/s"
+    assert "line 1: the first line has no column 'time'" in refused("a\n" * 60 + "time,w\n1,1\n")
+
+
+def test_an_average_is_the_value_whatever_stands_before_it() -> None:
+    text = "time,metric,Maximum,Average\n1769860800,w,9,7\n"
+    assert parsed(text) == {"w": [(NOON, 7)]}
+
+
 def test_cells_without_a_value_are_counted_and_no_zeros() -> None:
     text = (
         "\ufefftime\twrites\n2026-01-31T12:00:00Z\t\n2026-01-31T12:01:00Z\tNaN\n1769860800\t7\n\n"
@@ -114,6 +155,10 @@ def test_the_same_value_twice_is_one_and_another_one_is_refused() -> None:
         ("time,w\n1769860800,inf\n", "is not a number"),
         ("time,w\n1769860800,1_0\n", "is not a number"),
         ('time,w\n1769860800,"3,000"\n', "is not a number"),
+        ("time,w\n1769860800,5 m\n", "is not a number"),
+        ("time,w\n1769860800,2 Ks\n", "is not a number"),
+        ("time,w\n1769860800,1e19 GB\n", "is not a number"),
+        ("time,w\n1769860800,5 MB\n1769860860,5%\n", "line 3: w has values of different units"),
         ("time,metric,value\n1769860800,,1\n", "the row names no metric"),
         ("time,a,b\n1769860800,1\n", "fewer cells"),
         ('time,w\n"1769860800,1\n', "it is not CSV"),

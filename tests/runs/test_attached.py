@@ -240,6 +240,36 @@ def test_what_was_observed_each_second_stands(run: Path) -> None:
     assert host.coarse == {"disk_read_iops": 60.0}
 
 
+def test_a_file_just_as_it_was_exported_is_read(run: Path) -> None:
+    """Lines before the columns, and values with the units that Grafana shows."""
+    times = [iso(loads(run)[0] - 600 + at * 60) for at in range(30)]
+    head = "sep=,\nDisk of db1\n\nTime,disk_write_iops,disk_write_bytes,cpu_percent,net_in_mbit"
+    rows = [f"{at},2.9 K,1.2 MB/s,45%,4 MB/s" for at in times]
+    path = run / "grafana.csv"
+    path.write_text("\n".join((f"{head},disk_write_await_ms", *(f"{row},900 µs" for row in rows))))
+    host = attach(run, AttachRequest(path))[0].steps[0].host
+    assert host is not None
+    assert (host.disk_write_iops, host.disk_write_bytes_per_s) == (2900, 1.2e6)
+    assert host.cpu_idle == pytest.approx(0.55)
+    assert host.net_bytes_in_per_s == pytest.approx(4e6)
+    assert host.disk_write_await_ms == pytest.approx(0.9)
+    assert set(host.coarse.values()) == {60.0}
+
+
+def test_a_statistic_alone_is_no_metric(run: Path) -> None:
+    path = export(run, 60, {"Average": 2900.0, "Maximum": 3000.0})
+    with pytest.raises(ExportError) as error:
+        attach(run, AttachRequest(path))
+    assert str(error.value.message) == (
+        "iops.csv: its column Average is a statistic of a metric that it does not name: say which "
+        "figure it is with --metric Average=FIGURE, such as disk_write_iops"
+    )
+    named = (("Average", "disk_write_iops"),)
+    host = attach(run, AttachRequest(path, named=named))[0].steps[0].host
+    assert host is not None
+    assert host.disk_write_iops == 2900
+
+
 @pytest.mark.parametrize(
     ("changes", "text", "refused"),
     [
@@ -267,6 +297,7 @@ def test_files_that_do_not_fit_get_one_line(
         ("WriteIOPS,disk_write_iops", "1,2", "WriteIOPS and disk_write_iops are both the host's"),
         ("disk_write_iops", "-1", "disk_write_iops is -1: no value of disk_write_iops"),
         ("cpu_percent", "640", "cpu_percent is 640: no value of cpu_percent"),
+        ("cpu_percent", "64 MB/s", "values of cpu_percent are in bytes, as those of cpu_percent"),
     ],
 )
 def test_values_that_a_figure_cannot_have_are_refused(

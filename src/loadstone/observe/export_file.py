@@ -1,6 +1,7 @@
 """Parses a console's export: a CSV file with times, metrics and values.
 
-It has a row for each value (columns time, metric, value), or a column for each metric. The file
+It has a row for each value (columns time, metric, value), or a column for each metric; lines of
+something else may stand before that. The file
 comes from elsewhere, so its size is limited, and what is wrong in it is named with its line.
 """
 
@@ -20,6 +21,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.figure import Count
 from loadstone.model.message import Message, say
+from loadstone.observe.export_units import Unit, measured
 
 MOST_BYTES = 64 << 20
 _LONGEST_CELL = 10_000
@@ -27,13 +29,20 @@ _MOST_CELLS = 2_000_000
 """The most values of a file, each of which takes about a hundred bytes of memory."""
 _MOST_TIMES = 100_000
 """The most times that are remembered."""
+_MOST_BEFORE = 50
+"""The most lines before the names of the columns."""
 _GREATEST = 1e20
 """No measured value is greater, as in the files of runs."""
 
 _TIMES = ("time", "timestamp", "datetime", "date", "date/time", "time (utc)", "timestamp (utc)")
+_TIMES_AS_SET = frozenset(_TIMES)
 _UTC = ("time (utc)", "timestamp (utc)")
 _METRICS = ("metric", "metric name", "metric_name", "metricname", "name", "series")
 _VALUES = ("value", "average", "avg", "mean")
+_EXTREMES = ("maximum", "max", "minimum", "min", "sum", "samplecount", "sample count")
+_UNITS = ("unit", "units")
+STATISTICS = frozenset((*_VALUES, *_EXTREMES))
+"""Names of columns, in lower case, that do not say which metric the values are of."""
 _NOTHING = frozenset(("", "-", "--", "null", "none", "nan", "n/a", "na"))
 _EPOCH = re.compile(r"(\d{9,10}(?:\.\d+)?)|(\d{12,13})")
 _EPOCH_BEGAN = datetime.fromtimestamp(0, UTC)
@@ -60,6 +69,8 @@ class Series:
     """By UNIX time, in seconds."""
     missing: int = 0
     """Rows without a value."""
+    unit: Unit = ""
+    """What the values count, where they were written with a unit."""
 
     def in_order(self) -> list[tuple[float, float]]:
         """The values in the order of time."""
@@ -132,9 +143,11 @@ class _Rows:
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
-        first = text.lstrip("\n\r").partition("\n")[0]
-        delimiter = max(",;\t", key=first.count)
-        self._reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        self._before, delimiter = _start(text)
+        lines = io.StringIO(text, newline="")
+        for _ in range(self._before):
+            lines.readline()
+        self._reader = csv.reader(lines, delimiter=delimiter, strict=True)
         self._cells = 0
 
     def heads(self) -> _Heads:
@@ -174,9 +187,22 @@ class _Rows:
 
     def wrong(self, why: Message | str, hint: Message | None = None) -> ExportError:
         """The error on the current line."""
-        line = max(self._reader.line_num, 1)
+        line = self._before + max(self._reader.line_num, 1)
         said = say("{file}, line {line}: {why}", file=self._file, line=line, why=why)
         return ExportError(said, hint)
+
+
+def _start(text: str) -> tuple[int, str]:
+    """How many lines stand before the names of the columns, and what separates these."""
+    lines = io.StringIO(text, newline="")
+    for before in range(_MOST_BEFORE + 1):
+        line = lines.readline(_LONGEST_CELL)
+        for delimiter in ",;\t":
+            names = [cell.strip(' "\r\n').lower() for cell in line.split(delimiter)]
+            if not _TIMES_AS_SET.isdisjoint(names) and sum(map(bool, names)) > 1:
+                return before, delimiter
+    first = text.lstrip("\n\r").partition("\n")[0]
+    return 0, max(",;\t", key=first.count)
 
 
 def _column(heads: _Heads, names: Sequence[str]) -> int | None:
@@ -191,14 +217,19 @@ class _Columns:
     one: tuple[int, int] | None
     """The columns of a metric's name and of its value; `None`: each metric has its own column."""
     metrics: tuple[tuple[str, int], ...]
+    unit: int | None
+    """The column of the values' unit."""
 
     @classmethod
     def of(cls, heads: _Heads) -> _Columns:
         time = _column(heads, _TIMES)
         assert time is not None  # checked with the heads
-        metric, value = _column(heads, _METRICS), _column(heads, _VALUES)
+        metric, unit = _column(heads, _METRICS), _column(heads, _UNITS)
+        values = [_column(heads, names) for names in (_VALUES, _EXTREMES)]
+        value = next((at for at in values if at is not None), None)
         one = None if metric is None or value is None else (metric, value)
-        return cls(time, one, tuple(each for each in heads.items() if each[1] != time))
+        metrics = tuple(each for each in heads.items() if each[1] not in (time, unit))
+        return cls(time, one, metrics, unit)
 
     def take(self, cells: list[str], times: _Times, found: dict[str, Series]) -> None:
         """Keep one row's values.
@@ -207,14 +238,16 @@ class _Columns:
             ValueError: a cell is wrong, or missing.
         """
         at = times.read(_cell(cells, self.time))
+        unit = "" if self.unit is None else _cell(cells, self.unit)
+        unit = "" if unit.lower() in _NOTHING else unit
         if self.one is None:
             for name, column in self.metrics:
-                _keep(name, at, _cell(cells, column), found)
+                _keep(name, at, (_cell(cells, column), unit), found)
             return
         name = _cell(cells, self.one[0])
         if not name:
             raise ValueError(say("the row names no metric"))
-        _keep(name, at, _cell(cells, self.one[1]), found)
+        _keep(name, at, (_cell(cells, self.one[1]), unit), found)
 
 
 def _cell(cells: list[str], column: int) -> str:
@@ -223,7 +256,7 @@ def _cell(cells: list[str], column: int) -> str:
     return cells[column].strip()
 
 
-def _keep(name: str, at: float, text: str, found: dict[str, Series]) -> None:
+def _keep(name: str, at: float, text: tuple[str, str], found: dict[str, Series]) -> None:
     series = found.get(name)
     if series is None:
         if len(found) >= MOST_METRICS:
@@ -231,10 +264,21 @@ def _keep(name: str, at: float, text: str, found: dict[str, Series]) -> None:
         if len(name) > LONGEST_NAME or not name.isprintable():
             raise ValueError(say("a metric's name is too long, or cannot be printed"))
         series = found[name] = Series(name)
-    value = _number(text)
-    if value is None:
+    measure = _number(*text)
+    if measure is None:
         series.missing += 1
         return
+    value, unit = measure
+    if unit != series.unit and value:  # zero may be written without its unit
+        if any(series.values.values()):
+            raise ValueError(
+                say(
+                    "{metric} has values of different units, such as '{text}'",
+                    metric=name,
+                    text=text[0][:40],
+                )
+            )
+        series.unit = unit
     if series.values.setdefault(at, value) != value:
         raise ValueError(
             say(
@@ -244,17 +288,14 @@ def _keep(name: str, at: float, text: str, found: dict[str, Series]) -> None:
         )
 
 
-def _number(text: str) -> float | None:
-    """The number; `None` if the cell says that there is none."""
+def _number(text: str, unit: str) -> tuple[float, Unit] | None:
+    """The number and its unit; `None` if the cell says that there is none."""
     if text.lower() in _NOTHING:
         return None
-    try:
-        value = float(text) if "_" not in text else math.nan
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or abs(value) > _GREATEST:
-        raise ValueError(say("'{text}' is not a number such as 1234.5", text=text[:40]))
-    return value
+    found = measured(f"{text} {unit}".strip())
+    if found is None or not math.isfinite(found[0]) or abs(found[0]) > _GREATEST:
+        raise ValueError(say("'{text}' is not a number such as 1234.5 or 1.2 MB/s", text=text[:40]))
+    return found
 
 
 def check_value(metric: str, figure: str, value: float) -> None:

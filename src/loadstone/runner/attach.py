@@ -26,6 +26,7 @@ from loadstone.model.result import Result
 from loadstone.observe.cloud_series import known_series, read_series
 from loadstone.observe.export_file import (
     MOST_BYTES,
+    STATISTICS,
     Chosen,
     ExportError,
     Series,
@@ -33,6 +34,7 @@ from loadstone.observe.export_file import (
     chosen,
     parse,
 )
+from loadstone.observe.export_units import factor_of
 from loadstone.observe.prometheus_api import shown
 from loadstone.runs import run_folder
 from loadstone.runs.attached import read_attached
@@ -114,6 +116,7 @@ def _file(asked: AttachRequest, clock: _Clock) -> AttachedFile | None:
     series = parse(_content(asked.file), name, asked.local)
     named = dict(asked.named)
     _check_named(named, series, name)
+    _check_statistics(named, series, name)
     return _attached(
         name, series, clock, list(_metrics(series, name, asked, (clock, chosen(named))))
     )
@@ -180,6 +183,20 @@ def _check_named(named: dict[str, str], series: Sequence[Series], file: str) -> 
             )
 
 
+def _check_statistics(named: dict[str, str], series: Sequence[Series], file: str) -> None:
+    """Refuse a file that does not say which metric its values are of, unless the user does."""
+    first = series[0].name
+    if not named and all(one.name.lower() in STATISTICS for one in series):
+        raise ExportError(
+            say(
+                "{file}: its column {name} is a statistic of a metric that it does not name: say "
+                "which figure it is with --metric {name}=FIGURE, such as disk_write_iops",
+                file=file,
+                name=first,
+            )
+        )
+
+
 def _metrics(
     series: Sequence[Series], file: str, asked: AttachRequest, known: tuple[_Clock, Chosen]
 ) -> Iterator[AttachedMetric]:
@@ -209,7 +226,7 @@ def _metrics(
                 )
             )
         if near:
-            yield _metric(one.name, near, granularity_s, figure_of(one.name), file)
+            yield _metric(one.name, near, granularity_s, _in_unit(one, figure_of, file), file)
 
 
 _Points = list[tuple[float, float]]
@@ -220,6 +237,25 @@ def _near(points: _Points, granularity_s: float, clock: _Clock) -> _Points:
     """The values that stand for some of the time of the run."""
     before_s = min(granularity_s, LONGEST_S)
     return [(at, value) for at, value in points if -before_s < at < clock.lasted_s]
+
+
+def _in_unit(one: Series, figure_of: Chosen, file: str) -> tuple[str | None, float]:
+    """The figure that a metric is, and its unit in the figure's: the written one, if there is."""
+    figure, factor = figure_of(one.name)
+    if figure is None or not one.unit:
+        return figure, factor
+    written = factor_of(one.unit, figure)
+    if written is None:
+        raise ExportError(
+            say(
+                "{file}: the values of {metric} are in {unit}, as those of {figure} never are",
+                file=file,
+                metric=one.name,
+                unit=one.unit,
+                figure=figure,
+            )
+        )
+    return figure, written
 
 
 def _metric(
