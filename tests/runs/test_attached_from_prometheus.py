@@ -51,20 +51,28 @@ def stored(run: Path, tmp_path: Path) -> Iterator[Stored]:
     """Starts Prometheus with such series from before the run until after it; returns its URL."""
     with ExitStack() as stack:
 
-        def start(means: dict[str, float], every_s: float = 60.0, at_s: float = 0.0) -> str:
+        def start(
+            means: dict[str, float], every_s: float = 60.0, at_s: float = 0.0, slope: float = 0.0
+        ) -> str:
             first, last = loads(run)[0] - 600, loads(run)[-1] + 900
             begin = first // 60 * 60 + at_s
             times = list(itertools.takewhile(lambda at: at < last, itertools.count(begin, every_s)))
+            # A name may be followed by a label of its own.
+            each = {
+                (name.partition(",")[0], "".join(name.partition(",")[1:])): value
+                for name, value in means.items()
+            }
             text = tmp_path / "means.txt"
             text.write_text(
                 "".join(
                     f"# TYPE {name} gauge\n"
                     + "".join(
-                        f'{name}{{dbinstance_identifier="{db}",job="rds"}} {value} {at:.3f}\n'
+                        f'{name}{{dbinstance_identifier="{db}",job="rds"{labels}}} '
+                        f"{value + slope * (at - begin)} {at:.3f}\n"
                         for db in ("db1", "db2")
                         for at in times
                     )
-                    for name, value in means.items()
+                    for (name, labels), value in each.items()
                 )
                 + "# EOF\n"
             )
@@ -126,6 +134,50 @@ def test_what_is_not_one_databases_is_refused(run: Path, stored: Stored, tmp_pat
     assert result.steps[0].host.cpu_idle == pytest.approx(0.75)
 
 
+def test_gauges_of_rds_exporter_are_those_of_the_volume_with_the_data(
+    run: Path, stored: Stored
+) -> None:
+    url = stored(
+        {
+            "rdsosmetrics_cpuUtilization_total": 60.0,
+            'rdsosmetrics_diskIO_writeIOsPS,device="filesystem"': 7.0,
+            'rdsosmetrics_diskIO_writeIOsPS,device="rdsdev"': 2800.0,
+            'rdsosmetrics_diskIO_writeKbPS,device="rdsdev"': 3.0,
+            "aws_rds_cpuutilization_average": 25.0,
+        }
+    )
+    result, file = attach(run, AttachRequest(url=url))
+    assert file is not None
+    host = result.steps[0].host
+    assert host is not None
+    assert host.disk_write_iops == pytest.approx(2800)
+    assert host.disk_write_bytes_per_s == pytest.approx(3 * 1024)
+    assert host.cpu_idle == pytest.approx(0.75)  # CloudWatch's, which stands above
+    assert set(host.coarse.values()) == {60.0}
+
+
+def test_what_changes_each_ten_seconds_is_no_mean_of_a_minute(
+    run: Path, stored: Stored, tmp_path: Path
+) -> None:
+    name = "rdsosmetrics_cpuUtilization_total"
+    url = stored({name: 25.0}, every_s=10.0, slope=0.001)
+    with pytest.raises(ExportError, match=f"{name} changes more often than once in 60 s"):
+        attach(run, AttachRequest(url=url, late_s=0.0))
+    more = tmp_path / "more.toml"
+    more.write_text(f'[{name}]\nfigure = "cpu_percent"\nseconds = 10\n')
+    result, _ = attach(run, AttachRequest(url=url, series=more))
+    assert result.steps[0].host is not None
+    assert result.steps[0].host.coarse == {"cpu_idle": 10.0}
+
+
+def test_a_sum_of_a_minute_is_a_rate(run: Path, stored: Stored) -> None:
+    name = "azure_microsoft_dbformysql_flexibleservers_storage_io_count_total_count"
+    result, _ = attach(run, AttachRequest(url=stored({name: 90_000.0})))
+    (figure,) = result.steps[0].attached
+    assert figure.figure == "disk_iops"
+    assert known_series()[name].factor * 90_000 == pytest.approx(1500)
+
+
 def test_a_cloud_without_a_value_has_none(run: Path, stored: Stored) -> None:
     """YACE has NaN then."""
     url = stored({"aws_rds_write_iops_average": math.nan, "aws_rds_read_iops_average": 7.0})
@@ -143,6 +195,10 @@ def test_a_cloud_without_a_value_has_none(run: Path, stored: Stored) -> None:
         ('[cpu]\nfigure = "cpu_procent"\nseconds = 60\n', "did you mean cpu_percent?"),
         ('[cpu]\nfigure = "cpu_percent"\nseconds = 0\n', "more.toml: cpu.seconds: "),
         ("[cpu\n", "more.toml: "),
+        (
+            '[cpu]\nfigure = "cpu_percent"\nseconds = 60\nlabels = { device = "(" }\n',
+            "more.toml: cpu.labels.device: '(' is no regular expression",
+        ),
         ("cpu = 1\n", "more.toml: cpu: "),
         ('["a.b"]\nfigure = "cpu_percent"\nseconds = 60\n', "'a.b' is no name of a series"),
     ],

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from importlib.resources import files
 from math import isfinite
+from operator import ne
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,6 +45,16 @@ def _known(figure: str) -> str:
     return figure
 
 
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(
+            say("'{text}' is no regular expression: {why}", text=text, why=str(error))
+        ) from None
+    return text
+
+
 class CloudSeries(Frozen):
     """What a series of an exporter is."""
 
@@ -52,10 +63,21 @@ class CloudSeries(Frozen):
     """Its unit in the unit of the figure."""
     seconds: PositiveFloat
     """The time that a value is the mean of."""
+    labels: dict[str, Annotated[str, AfterValidator(_expression)]] = {}
+    """Which of the series of that name: a regular expression of each of these labels."""
+
+    def is_of(self, labels: Mapping[str, str]) -> bool:
+        """Whether a series with these labels is meant."""
+        return all(
+            re.fullmatch(expression, labels.get(label, ""))
+            for label, expression in self.labels.items()
+        )
 
 
 def known_series(more: Path | None = None) -> Mapping[str, CloudSeries]:
-    """The series that are known by name: those that come with Loadstone, and those of a file.
+    """The series that are known by name: those of a file, and those that come with Loadstone.
+
+    Where a server has several that are the same figure, the first one counts.
 
     Raises:
         ExportError: the file cannot be read, or an entry of it is none.
@@ -64,7 +86,8 @@ def known_series(more: Path | None = None) -> Mapping[str, CloudSeries]:
     if more is None:
         return bundled
     try:
-        return bundled | _read(more.read_text(), more.name)
+        own = _read(more.read_text(), more.name)
+        return {**own, **{name: one for name, one in bundled.items() if name not in own}}
     except OSError as error:
         why = error.strerror or str(error)
         raise ExportError(say("cannot read {path}: {why}", path=more, why=why)) from error
@@ -125,7 +148,8 @@ def read_series(
     with closing(PrometheusApi(url)) as api:
         names = "|".join(sorted(known))
         query = f'{{{api.labels},__name__=~"{names}"}}[{round((until - since) * 1000)}ms]'
-        series = list(_each(api.ask(query, at=until), known, late_s, api.place))
+        found = [one for one in api.ask(query, at=until) if _is_known(one["metric"], known)]
+        series = list(_each(_once(found, known), known, late_s, api.place))
         if not series:
             raise ExportError(
                 say(
@@ -137,6 +161,17 @@ def read_series(
                 say("--series FILE names the series of other exporters (docs/observing.md)"),
             )
         return series
+
+
+def _is_known(labels: Mapping[str, str], known: Mapping[str, CloudSeries]) -> bool:
+    return known[labels["__name__"]].is_of(labels)
+
+
+def _once(found: list[dict[str, Any]], known: Mapping[str, CloudSeries]) -> list[dict[str, Any]]:
+    """The series without those whose figure one of an earlier name is."""
+    there = {one["metric"]["__name__"] for one in found}
+    names = {known[name].figure: name for name in reversed(list(known)) if name in there}
+    return [one for one in found if one["metric"]["__name__"] in names.values()]
 
 
 def _each(
@@ -167,7 +202,21 @@ def _each(
                 ),
                 say("have the exporter keep the cloud's times, or say by how much with --late"),
             )
-        yield Series(name, _by_period(points, seconds, late_s or 0.0))
+        periods = _by_period(points, seconds, late_s or 0.0)
+        values = [points[at] for at in sorted(points)]
+        # A cloud may correct the mean of a period once.
+        if sum(map(ne, values, values[1:])) > 2 * len(periods):
+            raise ExportError(
+                say(
+                    "{place}: {name} changes more often than once in {time}, so its values are no "
+                    "means of that",
+                    place=place,
+                    name=name,
+                    time=Seconds(seconds),
+                ),
+                say("say its interval with --series (docs/observing.md)"),
+            )
+        yield Series(name, periods)
 
 
 def _begins_a_period(at: float, seconds: float) -> bool:
