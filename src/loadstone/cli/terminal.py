@@ -32,11 +32,14 @@ class Terminal:
         quiet: bool = False,
         audience: Audience | None = None,
         listed: Collection[str] = (),
+        inserts: bool = False,
     ) -> None:
         """`quiet`: stdout is for a document, and only warnings are shown.
 
         `listed`: the changes that the user has read already; they are not printed again.
+        `inserts`: the user wants tables to be filled by INSERT.
         """
+        self._inserts = inserts
         self._quiet = quiet
         self._listed = listed
         self._audience = audience
@@ -87,7 +90,7 @@ class Terminal:
         from loadstone.cli.progress.load import LoadLines
 
         pages = self._audience.preparing if self._audience else None
-        lines = LoadLines(quiet=self._quiet, more=pages)
+        lines = LoadLines(quiet=self._quiet, more=pages, inserts=self._inserts)
         try:
             yield lines
         finally:

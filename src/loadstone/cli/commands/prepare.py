@@ -166,7 +166,8 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
             announce(say("note: {note}", note=note))
         of_plan |= {"layout": layout, "parallel": loads.parallel}
         plan = LoadPlan.model_validate(of_plan)
-        end = fill(plan, endpoint, Filling(consent, loads.begin), Terminal())
+        view = Terminal(inserts=plan.method == "insert")
+        end = fill(plan, endpoint, Filling(consent, loads.begin), view)
     click.echo(in_words(_ready(endpoint.target, layout, end)))
 
 

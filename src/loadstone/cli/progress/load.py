@@ -33,9 +33,19 @@ def announce(line: str) -> None:
 class LoadLines:
     """The progress of a bulk load: one line that is overwritten in a terminal, else a few lines."""
 
-    def __init__(self, *, quiet: bool = False, more: Callable[[str], None] | None = None) -> None:
-        """`more` gets a line each second, whatever the terminal shows."""
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        more: Callable[[str], None] | None = None,
+        inserts: bool = False,
+    ) -> None:
+        """`more` gets a line each second, whatever the terminal shows.
+
+        `inserts`: the user wants INSERT statements, which then need no explanation.
+        """
         self._quiet = quiet
+        self._inserts = inserts
         self._more = more
         self._more_next_at = 0.0
         self._is_terminal = sys.stderr.isatty()
@@ -48,6 +58,8 @@ class LoadLines:
         now = time.monotonic()
         if self._first is None and progress.phase == "rows":
             self._first = progress
+            if progress.method == "insert" and not (self._inserts or self._quiet):
+                announce(_INSERTS)
         if self._more and now >= self._more_next_at:
             self._more_next_at = now + 1.0
             self._more(progress_line(progress, self._first))
@@ -96,6 +108,11 @@ def progress_line(progress: LoadProgress, first: LoadProgress | None = None) -> 
     left_s = (progress.rows_total - progress.rows) / speed
     return say("{progress}, {time} left", progress=said, time=Seconds(float(f"{left_s:.2g}")))
 
+
+_INSERTS = say(
+    "note: the rows go by INSERT, which takes up to twice as long: the server takes no LOAD DATA "
+    "LOCAL; if it may, SET GLOBAL local_infile=ON there (or in its parameter group) for the load"
+)
 
 _PHASES = {
     "tables": say("loading: creating tables"),
