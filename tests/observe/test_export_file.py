@@ -156,6 +156,7 @@ def test_the_same_value_twice_is_one_and_another_one_is_refused() -> None:
         ("time,w\n1769860800,1_0\n", "is not a number"),
         ('time,w\n1769860800,"3,000"\n', "is not a number"),
         ("time,w\n1769860800,5 m\n", "is not a number"),
+        ('time,w\n1769860800,"' + "1" * 9_000 + ' x\n1"\n', "is not a number"),
         ("time,w\n1769860800,2 Ks\n", "is not a number"),
         ("time,w\n1769860800,1e19 GB\n", "is not a number"),
         ("time,w\n1769860800,5 MB\n1769860860,5%\n", "line 3: w has values of different units"),

@@ -9,7 +9,7 @@ from typing import Literal
 Unit = Literal["", "bytes", "bits", "s", "%"]
 """What a value counts once its prefix is taken out; operations and the like have no unit."""
 
-_VALUE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D.*)?")
+_VALUE = re.compile(r"([-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?+)\s*+(\D.*)?")
 _UNIT = re.compile(
     r"(?P<prefix>Ki|Mi|Gi|Ti|Mil|Bil|Tri|[kKMGT]|Kilo|Mega|Giga|Tera)?\s?"
     r"(?:(?P<bytes>B|[Bb]ytes?)|(?P<bits>b|[Bb]its?)|ops?|io|iops|IOPS|rd|wr|reads?|writes?|req"

@@ -66,7 +66,7 @@ class PrometheusApi:
             if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise
             return {}
-        except NoApiError:
+        except (NoApiError, KeyError, TypeError):  # another server's answer to such a request
             return {}
 
     def close(self) -> None:
