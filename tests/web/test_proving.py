@@ -137,5 +137,5 @@ def test_rows_cover_all_latencies(
     record_step(recorder, a_plan(), steps_of(a_plan())[0])
     recorder.close()
     (column, *_) = LatencyColumns(recorder.folder / LATENCIES).read_on()
-    assert [each for each, _ in column["rows"]] == [row]
+    assert column["rows"][0][0] == row
     assert len(row_labels()) == ROWS
