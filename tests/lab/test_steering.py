@@ -81,13 +81,13 @@ def test_what_is_no_wish_is_thrown_away(tmp_path: Path, text: bytes) -> None:
     assert os.listdir(place) == []
 
 
-def test_a_stop_ends_the_step_cleanly_and_says_where_it_came_from(steer: Steer) -> None:
+def test_a_stop_ends_the_step_cleanly_and_says_so(steer: Steer) -> None:
     plan = a_plan(ladder=(4, 8), duration_s=30.0)
     outcome, run, _ = steer(plan, {(4, 3): StopRun()})
     assert outcome.result.run.state == "stopped"
     (step,) = outcome.result.steps
     assert step.state == "stopped"
-    assert step.notes[0].startswith("stopped from the live page at ")
+    assert step.notes[0].startswith("stopped on request at ")
     assert run_folder.load(run) == outcome.result
 
 

@@ -181,7 +181,7 @@ def test_a_real_run_is_changed_and_stopped_from_its_page(start: Callable[..., Ru
     assert result["run"]["state"] == "stopped"
     (step,) = result["steps"]
     assert [(one["what"], one["value"]) for one in step["changes"]] == [("users", 2)]
-    assert any("stopped from the live page" in note for note in step["notes"])
+    assert any("stopped on request" in note for note in step["notes"])
     # Without viewers the page ends with its run.
     until(lambda: None if is_open(run.live) else True)
     until(lambda: None if (run.runs / MARK).exists() else True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from loadstone.model.message import Message, plain, say
+from loadstone.model.message import Message, plain, say, say_in
 
 _REASONS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
     "missing": lambda _: say("it is missing"),
@@ -57,6 +58,16 @@ _REASONS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
     "json_invalid": lambda known: say("it is not JSON: {reason}", reason=known["error"]),
 }
 """Messages by the type of pydantic's error, whose context has the limits."""
+
+
+def first_refusal(error: ValidationError) -> Message:
+    """The place and the reason of the first fault: `form.run.users: it must be a number`."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    reason = reason_of(first)
+    if not first["loc"]:
+        return reason
+    place = ".".join(str(part) for part in first["loc"])
+    return say_in("joined", "{first}: {second}", first=place, second=reason)
 
 
 def reason_of(error: ErrorDetails) -> Message:

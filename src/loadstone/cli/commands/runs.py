@@ -1,4 +1,4 @@
-"""`loadstone runs list|label|show|export|attach|trend`."""
+"""`loadstone runs list|label|show|ask|export|attach|trend`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.commands.ask import ask
 from loadstone.cli.commands.trend import trend
 from loadstone.cli.help.command import group, option
 from loadstone.cli.language import current, in_words
@@ -51,6 +52,7 @@ def runs() -> None:
     """Past runs."""
 
 
+runs.add_command(ask)
 runs.add_command(trend)
 
 

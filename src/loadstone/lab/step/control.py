@@ -63,7 +63,7 @@ class Steering:
 
     def _apply(self, wish: AnyWish, at_s: float, keep: Keep, announce: Say) -> None:
         if isinstance(wish, StopRun):
-            announce(say("stopped from the live page at {at} s", at=round(at_s)))
+            announce(say("stopped on request at {at} s", at=round(at_s)))
             self.interrupts.ask()
             return
         if isinstance(wish, Remark):

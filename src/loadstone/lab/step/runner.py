@@ -91,7 +91,7 @@ class Lab:
     """Conditions of the steps, where they differ from the run's."""
 
     may_change: bool = True
-    """Whether rate and users of a running step may be changed from the live page."""
+    """Whether rate and users of a running step may be changed by hand."""
     confirm: Callable[[], Sequence[Message]] | None = None
     """Checks right before each step that the targets are as they were when the run began; raises
     `LoadstoneError` if they are not. `None`: nothing that matters can change."""
