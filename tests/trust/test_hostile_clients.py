@@ -37,7 +37,8 @@ NO_ANSWER_S = 3.0
 
 ROUTES = (
     "/", "/static/live.js", "/static/{}", "/api/events?run={}", "/api/runs", "/api/runs/{}",
-    "/api/runs/{}/stop", "/api/runs/{}/share", "/api/runs/{}/{}", "/api/compare?run={}&run={}",
+    "/api/runs/{}/stop", "/api/runs/{}/ask", "/api/runs/{}/share",
+    "/api/runs/{}/{}", "/api/compare?run={}&run={}",
     "/api/trend?name={}&workload={}&target={}",
     "/runs/{}/report?lang={}", "/runs/{}/result.json", "/compare?run={}&run={}", "/metrics",
     "/api/me", "/api/begin",

@@ -57,6 +57,11 @@ def test_recipes_and_proofs_have_their_own_commands() -> None:
         {"kind": "run", "workload": "/etc/passwd"},
         {"kind": "run", "workload": "mine.toml/x"},
         {"kind": "run", "workload": "mine.toml"},
+        {"kind": "run", "workload": ".shop.toml"},
+        {"kind": "run", "workload": "shop.toml.toml"},
+        {"kind": "run", "workload": "shop.TOML"},
+        {"kind": "run", "workload": "tpcc.toml"},
+        {"kind": "run", "workload": "shop.toml", "prove": True},
         {"kind": "recipe", "recipe": "mine.toml"},
         {"kind": "run", "workload": "--help"},
         {"kind": "run", "workload": "tpcc", "server": "/bin/sh"},
@@ -79,6 +84,26 @@ def test_what_is_no_form_is_refused(fields: Any) -> None:
     with pytest.raises(ValidationError) as refused:
         form_of(fields)
     assert "ValidationError" not in str(refused.value.errors()[0]["msg"])
+
+
+def test_a_bundled_template_is_driven_by_its_name() -> None:
+    assert words(kind="run", workload="shop.toml") == ("run", "shop.toml", "--out=runs")
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_with_the_name_of_a_template_is_not_driven_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_link: bool
+) -> None:
+    """The command prefers the file of its working folder, which is that of the page's server."""
+    monkeypatch.chdir(tmp_path)
+    words(kind="run", workload="shop.toml")
+    if is_link:
+        Path("shop.toml").symlink_to("nowhere")
+    else:
+        Path("shop.toml").write_text("")
+    with pytest.raises(ValidationError, match="has the name of the template"):
+        words(kind="run", workload="shop.toml")
+    words(kind="run", workload="tatp.toml")
 
 
 TEXTS = st.text(max_size=60)

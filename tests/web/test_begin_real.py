@@ -76,6 +76,7 @@ def test_a_run_is_begun_survives_the_page_and_is_stopped(browser: Browser, tmp_p
             expect(page.locator("#state")).to_have_text("stopped")
     lines = [json.loads(line) for line in (runs / ".audit.jsonl").read_text().splitlines()]
     assert [(line["act"], line["outcome"]) for line in lines] == [
+        ("look at run", "asked"),
         ("begin run", "started"),
         ("stop", "asked"),
     ]

@@ -17,7 +17,9 @@ from loadstone.runs import control_requests
 from loadstone.runs.errors import StoreError
 from loadstone.web.access import Keys
 from loadstone.web.audit import FILE
+from loadstone.web.begin import routes
 from loadstone.web.begin.begun import ASKED, FOLDER, Asked, Begun
+from loadstone.web.begin.dry_run import Said
 from loadstone.web.begin.offers import Offers
 from loadstone.web.people import UsersRefused, users_in
 from recorded import a_plan, recorder_for
@@ -212,6 +214,7 @@ def test_nothing_starts_that_was_not_looked_at(team: Served, running: Path) -> N
     ("path", "body", "status"),
     [
         ("look", {"form": RUN | {"workload": "/etc/passwd"}}, 400),
+        ("look", {"form": RUN | {"workload": "mine.toml"}}, 400),
         ("look", {"form": RUN | {"target": "mysql://me:secret@db1/x"}}, 400),
         ("look", {"form": {"kind": "recipe", "recipe": "no-such"}}, 404),
         (
@@ -236,6 +239,100 @@ def test_what_cannot_be_begun_is_refused(
     assert answer.status == status, answer.text
     assert b"secret" not in answer.body
     assert acts(running.parent) == []
+
+
+LEFT_OUT = "not tried  flush: it would set x for all on db1:3306, which is no sandbox: --yes"
+ON_OWN = RUN | {"target": ALLOWED}
+TLS = {"kind": "recipe", "recipe": "tls", "given": {"target": ALLOWED}}
+
+
+@pytest.mark.parametrize(
+    ("form", "said", "asks"),
+    [
+        # Some trials are left out without consent: it is offered, and the rest may start.
+        ({"kind": "prove"}, Said(f"io: a trial\n{LEFT_OUT}", 0), (False, True, True)),
+        ({"kind": "prove", "yes": True}, Said("io: a trial", 0), (False, False, True)),
+        ({"kind": "prove"}, Said("io: a trial", 0), (False, False, True)),
+        # All of them need it.
+        ({"kind": "prove"}, Said(f"error: {LEFT_OUT}", 7), (True, False, False)),
+        # Proofs after a run, whose load itself needs none.
+        (ON_OWN | {"prove": True}, Said(LEFT_OUT, 0), (False, True, True)),
+        (ON_OWN | {"prove": True, "yes": True}, Said("", 0), (False, False, True)),
+        (ON_OWN, Said("note: a table is called --yes", 0), (False, False, True)),
+        (ON_OWN, Said("error: orders is there: --yes", 7), (True, False, False)),
+        # An experiment lists what it changes on a target, and asks for no consent.
+        (TLS, Said("sets x", 0), (True, False, False)),
+        (TLS | {"yes": True}, Said("sets x", 0), (True, False, True)),
+    ],
+)
+def test_consent_is_asked_for_where_the_command_would_ask(
+    running: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: dict[str, Any],
+    said: Said,
+    asks: tuple[bool, bool, bool],
+) -> None:
+    """`asks`: whether it needs consent, offers more with it, and may be started."""
+    noted: list[dict[str, Any]] = []
+
+    async def say(words: tuple[str, ...], language: str) -> Said:
+        noted.append(audit(running.parent)[-1])
+        return said
+
+    monkeypatch.setattr(routes, "said_by", say)
+    asked = {"run": running.name} | form if form["kind"] == "prove" else form
+    with served(running.parent, Keys(may_run=True), offers=Offers(recipes_offered())) as page:
+        found = page.post("/api/begin/look", {"form": asked}).json
+    assert (found["needs_yes"], found["more_with_yes"], found["ticket"] is not None) == asks
+    # Looking logs in to servers: it is noted before it is done.
+    (line,) = noted
+    assert (line["act"], line["outcome"]) == (f"look at {form['kind']}", "asked")
+    assert line["command"] == f"{found['command']} --dry-run"
+
+
+def test_a_start_that_fails_is_noted_and_answered(
+    running: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def say(words: tuple[str, ...], language: str) -> Said:
+        return Said("starts a throwaway server", 0)
+
+    monkeypatch.setattr(routes, "said_by", say)
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    with served(runs, Keys(may_run=True), offers=Offers(recipes_offered())) as page:
+        ticket = page.post("/api/begin/look", {"form": RUN}).json["ticket"]
+        (runs / FOLDER).symlink_to(tmp_path)
+        answer = page.post("/api/begin/start", {"form": RUN, "ticket": ticket})
+    assert (answer.status, "it is a link" in answer.json["error"]) == (500, True)
+    lines = [(line["act"], line["outcome"]) for line in audit(runs)]
+    assert lines == [("look at run", "asked"), ("begin run", "started"), ("begin run", "failed")]
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "why"),
+    [
+        ("begin/look", {"form": RUN | {"target": "mysql://me:secret@db1/x"}}, "密码"),
+        ("begin/look", {"form": RUN | {"more": 1}}, "没有这个键"),
+        ("begin/look", {"form": TLS | {"given": {"server": "d/1"}}}, "命令行"),
+        ("runs/{run}/users", {"step": 1, "users": 0}, "1"),
+    ],
+)
+def test_why_a_form_is_refused_is_said_in_chinese(
+    running: Path, path: str, body: dict[str, Any], why: str
+) -> None:
+    with served(running.parent, Keys(may_run=True), offers=Offers(recipes_offered())) as page:
+        answer = page.post(f"/api/{path.format(run=running.name)}", body)
+    assert answer.status == 400
+    chinese = answer.json["told"][answer.json["error"]]["zh"]
+    assert why in chinese and chinese.isprintable() and "：" in chinese
+
+
+def test_the_command_for_a_change_is_shown_to_copy(team: Served, running: Path) -> None:
+    found = team.get(f"/api/runs/{running.name}/ask", Cookie=team.cookie_of("runner"))
+    assert found.json["command"] == f"loadstone runs ask {running.name} --out={running.parent}"
+    assert team.get("/api/runs/no-such/ask", Cookie=team.cookie_of("runner")).status == 404
+    assert team.get(f"/api/runs/{running.name}/ask", Cookie="").status == 401
 
 
 def test_another_site_begins_nothing(team: Served, running: Path) -> None:
@@ -274,6 +371,7 @@ def test_a_shared_run_is_read_and_nothing_else(team: Served, running: Path) -> N
     stream.close()
     for path in (
         "/api/runs", "/api/events", "/api/begun", "/api/begin", "/metrics", "/api/runs/other",
+        f"/api/runs/{running.name}/ask",
         f"/api/compare?run={running.name}&run={running.name}", "/api/events?run=other",
         f"/compare?run={running.name}&run=other", "/api/trend", f"/api/trend?name={running.name}",
         f"/api/events?run={running.name}&run=other",

@@ -21,6 +21,7 @@ from loadstone.runner.run import (
     layouts_of,
 )
 from loadstone.runner.view import PlannedTrial
+from loadstone.sandbox import sandbox_at
 
 _SHOWN = 12
 """Names of tables in a line; the others are counted."""
@@ -38,7 +39,7 @@ def outlook(request: Request, endpoints: Sequence[Endpoint]) -> list[Message]:
         return _at_throwaway(request)
     found = inspected(fitting(request, endpoints), endpoints, remembers=False)
     lines = [line for at in range(len(endpoints)) for line in _at_target(found, at)]
-    lines += _settings(found.request)
+    lines += _settings(found.request, [one.endpoint.target for one in found.looked])
     lines += [say("note: {note}", note=note) for note in (*found.met, *found.notes)]
     lasts = how_long(found.plan, steps_for(found.plan).planned)
     return [*lines, *([lasts] if lasts else []), _stored(request)]
@@ -155,7 +156,7 @@ def _tables_of(request: Request, data: Data) -> list[str]:
     return [table_name(kind, 1 + at) for kind in kinds for at in range(data.tables)]
 
 
-def _settings(request: Request) -> list[Message]:
+def _settings(request: Request, targets: Sequence[Target]) -> list[Message]:
     """What is changed on the servers apart from rows."""
     lines = [say("makes and drops no table; marks its run in the server's user locks")]
     if request.is_proved:
@@ -165,9 +166,25 @@ def _settings(request: Request) -> list[Message]:
                 " starts, and puts them back after each step"
             )
         )
+        lines += _left_out(request, targets)
     else:
         lines.append(say("changes no setting of the server"))
     return lines
+
+
+def _left_out(request: Request, targets: Sequence[Target]) -> list[Message]:
+    """Which trials are left out for want of consent; the run itself may need none."""
+    if request.yes:
+        return []
+    return [
+        say(
+            "leaves out trials that would set variables for all on {place}, which is no sandbox:"
+            " --yes",
+            place=target.place,
+        )
+        for target in targets
+        if sandbox_at(target) is None
+    ]
 
 
 def _proofs_at_throwaway() -> Message:

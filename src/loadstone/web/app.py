@@ -23,6 +23,7 @@ from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.language import ENGLISH, Language, named
 from loadstone.model.message import say
+from loadstone.model.refusals import first_refusal
 from loadstone.runs import control_requests, run_folder
 from loadstone.runs.errors import StoreError
 from loadstone.runs.selection import Selection
@@ -279,9 +280,7 @@ def _parsed(kind: type[AnyWish], document: Any) -> AnyWish:
     try:
         return kind.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise HTTPException(400, f"{place}: {first['msg']}") from error
+        raise HTTPException(400, first_refusal(error)) from error
 
 
 def _number(text: str | None) -> int | None:

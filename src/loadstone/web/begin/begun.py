@@ -88,7 +88,7 @@ class Begun:
 
         Raises:
             TooMany: too many are at work.
-            StoreError: its folder cannot be written.
+            StoreError: its folder cannot be written, or no process can be started.
         """
         self._reap()
         if sum(self._is_at_work(self._folder / each.id) for each in self._asked()) >= MOST_AT_ONCE:
@@ -107,6 +107,9 @@ class Begun:
             atomic.write_bytes(folder / ASKED, asked.model_dump_json().encode())
             told = [] if asked.kind == "prove" else [f"--folder-to={folder / RUN_FOLDER}"]
             self._children.append(_errand(folder, (*asked.words, *told), lock, language))
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise StoreError(say("cannot start the command: {why}", why=why)) from error
         finally:
             os.close(lock)
 

@@ -18,6 +18,8 @@ from loadstone.web.begin.begun import secrets_for_commands
 LONGEST_S = 60.0
 """A server that does not answer is given up after the connections' own time limits, before this."""
 
+_CONSENT = "--yes"
+
 _MOST_BYTES = 64 * 1024
 
 
@@ -35,7 +37,12 @@ class Said:
     @property
     def needs_yes(self) -> bool:
         """Whether it was refused for want of the user's consent, which `--yes` would give."""
-        return self.code == ExitCode.GUARD and "--yes" in self.text
+        return self.code == ExitCode.GUARD and _CONSENT in self.text
+
+    @property
+    def offers_more(self) -> bool:
+        """Whether it would be done, without a part for which the user's consent is wanting."""
+        return self.code == ExitCode.OK and _CONSENT in self.text
 
 
 async def said_by(words: Sequence[str], language: str) -> Said:

@@ -1,23 +1,25 @@
 """What a person asks for on the page, checked, as a command line of `loadstone`.
 
 Every value becomes `--option=VALUE`, one word, so no value can be read as another option. Nothing
-here names a file: workloads, recipes and kinds of servers are taken by their names only, as the
-person at the browser need not be the owner of this machine's files.
+here names a file: workloads, bundled templates, recipes and kinds of servers are taken by their
+names only, as the person at the browser need not be the owner of this machine's files.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from loadstone.model.frozen import DEFERRED, Frozen
 from loadstone.model.message import say
 from loadstone.model.target_url import without_passwords_in
+from loadstone.workloads.bundled import ENDING, bundled
 
 THROWAWAY = "throwaway"
 """The target that is a server which the run starts itself, and removes."""
@@ -36,6 +38,29 @@ def _no_path(text: str) -> str:
     if "/" in text or "\\" in text:
         raise ValueError(say("a path is not accepted on the page: use the command line"))
     return _without_control(text)
+
+
+def _workload(text: str) -> str:
+    """A built-in workload, or a bundled template as `NAME.toml`.
+
+    Raises:
+        ValueError: the command would take it as the name of a file.
+    """
+    if not text.endswith(ENDING):
+        return text
+    if text.removesuffix(ENDING) not in bundled():
+        raise ValueError(
+            say("no template of that name is bundled: one of your own is for the command line")
+        )
+    # `find_template` takes a file of the working folder first, and commands are started there.
+    if os.path.lexists(text):
+        raise ValueError(
+            say(
+                "a file in the folder where the page's server runs has the name of the template, "
+                "and would be driven in its place: use the command line"
+            )
+        )
+    return text
 
 
 def target_text(text: str) -> str:
@@ -58,7 +83,11 @@ def target_text(text: str) -> str:
 
 Name = Annotated[str, Field(pattern=_NAME)]
 BuiltIn = Annotated[str, Field(pattern=_NAME.replace(".", ""))]
-"""A workload or a recipe: what has a dot is a file."""
+"""A recipe: what has a dot is a file."""
+Driven = Annotated[
+    str, Field(pattern=rf"{_NAME[:-1].replace('.', '')}(\.toml)?$"), AfterValidator(_workload)
+]
+"""A built-in workload, or a bundled template: `shop.toml`."""
 Value = Annotated[str, Field(max_length=200), AfterValidator(_no_path)]
 Load = Annotated[str, Field(max_length=200), AfterValidator(_without_control)]
 """A ladder, a rate, an objective or a time: `1..4000/10` has a slash, and none of them a path."""
@@ -72,7 +101,7 @@ class RunForm(Frozen):
     target: TargetText = THROWAWAY
     server: Value = ""
     """The kind of the throwaway server: `mysql`; empty for any that is installed."""
-    workload: BuiltIn
+    workload: Driven
     options: dict[Name, Value] = Field(default={}, max_length=50)
     """Options of the workload that differ from its defaults."""
     concurrency: Load = ""
@@ -86,6 +115,12 @@ class RunForm(Frozen):
     prove: bool = False
     """Whether its findings are proved at its end."""
     yes: bool = False
+
+    @model_validator(mode="after")
+    def _is_provable(self) -> Self:
+        if self.prove and self.workload.endswith(ENDING):
+            raise ValueError(say("findings about a template are not proved: begin without that"))
+        return self
 
     def words(self, runs: Path) -> tuple[str, ...]:
         """The arguments of `loadstone`, without those for a dry run."""

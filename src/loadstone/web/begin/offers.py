@@ -14,6 +14,7 @@ from loadstone.runner.endpoints import at_url
 from loadstone.sandbox import list_sandboxes
 from loadstone.web.begin.forms import THROWAWAY
 from loadstone.web.localize import translations
+from loadstone.workloads.bundled import ENDING
 
 OPTIONS: Mapping[str, Message] = {
     "auto_inc": say("the server numbers new rows, instead of the load"),
@@ -64,6 +65,35 @@ WORKLOADS: Mapping[str, Message] = {
 }
 """What an event of each built-in workload does, as the engine says it; a test compares them."""
 
+TEMPLATES: Mapping[str, Message] = {
+    "delete": say("delete one row by its primary key"),
+    "flash_sale": say(
+        "sell the one hot product: its page, its stock, and the order, in one transaction"
+    ),
+    "insert": say("one new row"),
+    "insert_benchmark": say(
+        "inserts into a table with three secondary indexes, and short range reads"
+    ),
+    "linkbench": say("a social graph: lists of links, links added and changed, objects"),
+    "point_select": say("one row by its primary key"),
+    "read_only": say("10 point selects and 4 ranges in a transaction"),
+    "read_write": say(
+        "10 point selects, 4 ranges, 2 updates, a delete and an insert in a transaction"
+    ),
+    "shop": say("looks at products, buys some, and lists what was bought"),
+    "tatp": say("TATP: subscribers of a mobile network, mostly short reads"),
+    "update_index": say("update an indexed column of one row"),
+    "update_non_index": say("update a column of one row that has no index"),
+    "write_only": say("2 updates, a delete and an insert in a transaction"),
+    "ycsb_a": say("YCSB A: half reads, half updates of popular rows"),
+    "ycsb_b": say("YCSB B: 95 % reads, 5 % updates of popular rows"),
+    "ycsb_c": say("YCSB C: only reads of popular rows"),
+    "ycsb_d": say("YCSB D: reads of the newest rows, 5 % inserts"),
+    "ycsb_e": say("YCSB E: scans of up to 100 rows, 5 % inserts"),
+    "ycsb_f": say("YCSB F: half reads, half read-modify-write"),
+}
+"""What an event of each bundled template does, as its file says it; a test compares them."""
+
 
 class Question(Frozen):
     """A parameter of a recipe."""
@@ -107,6 +137,7 @@ class Offers:
         messages = [
             *OPTIONS.values(),
             *WORKLOADS.values(),
+            *TEMPLATES.values(),
             *(each["password"] for each in targets if each["password"]),
         ]
         for each in self._recipes:
@@ -115,7 +146,7 @@ class Offers:
         return {
             "targets": targets,
             "any_target": allowed is None,
-            "workloads": _workloads(),
+            "workloads": [*_workloads(), *_templates()],
             "recipes": recipes,
             "told": translations(messages),
         }
@@ -131,8 +162,9 @@ class Offers:
         self, allowed: Sequence[str] | None, before: Iterable[str]
     ) -> list[dict[str, Any]]:
         if allowed is not None:
-            return [_target(url, "kept") for url in allowed]
-        found = {THROWAWAY: "throwaway"}
+            urls = sorted(allowed, key=lambda url: url != THROWAWAY)
+            return [_target(url, THROWAWAY if url == THROWAWAY else "kept") for url in urls]
+        found = {THROWAWAY: THROWAWAY}
         for sandbox in list_sandboxes():
             found.setdefault(sandbox.tcp.target.url, f"sandbox {sandbox.name}")
         for url in self._kept:
@@ -157,10 +189,7 @@ def _password_of(url: str) -> str | None:
 
 
 def _workloads() -> list[dict[str, Any]]:
-    """The built-in workloads with their options; a template is a file, which the page cannot name.
-
-    Without the engine there are none.
-    """
+    """The built-in workloads with their options; without the engine there are none."""
     try:
         known = engine.workloads().values()
     except engine.EngineError:
@@ -169,10 +198,22 @@ def _workloads() -> list[dict[str, Any]]:
         {
             "name": one.name,
             "about": one.summary,
-            "writes": one.writes,
+            "is_template": False,
             "options": [_option(name, default) for name, default in one.options.items()],
         }
         for one in known
+    ]
+
+
+def _templates() -> list[dict[str, Any]]:
+    """The bundled templates, by the names that the command line has for them.
+
+    They have no options: their tables and statements are in their files. Other templates are files
+    that the page cannot name.
+    """
+    return [
+        {"name": f"{name}{ENDING}", "about": about, "is_template": True, "options": []}
+        for name, about in TEMPLATES.items()
     ]
 
 

@@ -16,9 +16,11 @@ from starlette.routing import Route
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.language import Lang
-from loadstone.model.message import say
+from loadstone.model.message import Message, say, say_in
+from loadstone.model.refusals import first_refusal
 from loadstone.model.target import Target
 from loadstone.runs import run_folder
+from loadstone.runs.errors import StoreError
 from loadstone.web.access import PERSON
 from loadstone.web.audit import Audit
 from loadstone.web.begin.begun import Asked, Begun, TooMany, fresh_id
@@ -82,6 +84,7 @@ class BeginRoutes:
             Route("/api/begin/start", self._start, methods=["POST"]),
             Route("/api/begun", self._list),
             Route("/api/begun/{id}/stop", self._stop, methods=["POST"]),
+            Route("/api/runs/{run}/ask", self._asking_of),
         ]
 
     async def _choices(self, request: Request) -> Response:
@@ -110,14 +113,20 @@ class BeginRoutes:
         targets = await asyncio.to_thread(self._targets, form)
         person = await self._allowed(request, f"look at {form.kind}", targets)
         words = form.words(self._runs.runs)
-        said = await self._said((*words, "--dry-run"), asked.language)
+        dry = (*words, "--dry-run")
+        # Looking, too, logs in to servers.
+        await self._noted(person, f"look at {form.kind}", "asked", command=command_line(dry))
+        said = await self._said(dry, asked.language)
         # The dry run of an experiment lists what it changes on a target, and asks for no consent.
         is_asked = isinstance(form, RecipeForm) and targets != (THROWAWAY,)
         may_start = said.code == 0 and (form.yes or not is_asked)
         ticket = self._tickets.of(person.name, words) if may_start else None
         shown = _as_json(words, said)
         needs_yes = shown["needs_yes"] or is_asked
-        return JSONResponse({**shown, "needs_yes": needs_yes, "ticket": ticket})
+        is_more = _proves(form) and not form.yes and said.offers_more
+        return JSONResponse(
+            {**shown, "needs_yes": needs_yes, "more_with_yes": is_more, "ticket": ticket}
+        )
 
     async def _start(self, request: Request) -> Response:
         asked = _parsed(_Start, await self._body(request))
@@ -141,6 +150,9 @@ class BeginRoutes:
             await self._noted(person, act, "refused", command=command, id=begun.id)
             why = say("too many commands are at work: wait for one, or stop one")
             raise HTTPException(429, why) from error
+        except StoreError:
+            await self._noted(person, act, "failed", command=command, id=begun.id)
+            raise
         return JSONResponse({"id": begun.id, "command": command}, 202)
 
     async def _list(self, request: Request) -> Response:
@@ -160,6 +172,11 @@ class BeginRoutes:
         if not await asyncio.to_thread(self.begun.stop, which):
             raise HTTPException(409, say("it is over"))
         return JSONResponse({"asked": which}, 202)
+
+    async def _asking_of(self, request: Request) -> Response:
+        """The command that asks something of a run under way, without what is asked."""
+        words = ("runs", "ask", _found(self._runs, request.path_params["run"]).name)
+        return JSONResponse({"command": command_line((*words, f"--out={self._runs.runs}"))})
 
     async def _said(self, words: Sequence[str], language: str) -> Said:
         async with self._asking:
@@ -194,10 +211,7 @@ class BeginRoutes:
 
     def _targets_of_run(self, name: str) -> tuple[str, ...]:
         """What a run reached: of one that was begun here, what was asked for."""
-        try:
-            run = self._runs.find(name)
-        except UnknownRun as error:
-            raise HTTPException(404, say("there is no run of that name")) from error
+        run = _found(self._runs, name)
         return self.begun.targets_of(run.name) or _recorded_targets(run)
 
     async def _allowed(self, request: Request, act: str, targets: Sequence[str]) -> Person:
@@ -217,6 +231,11 @@ class BeginRoutes:
         await asyncio.to_thread(self.audit.note, person.name, act, outcome, **more)
 
 
+def _proves(form: RunForm | RecipeForm | ProveForm) -> bool:
+    """Whether trials are begun, each of which may need consent of its own."""
+    return isinstance(form, ProveForm) or (isinstance(form, RunForm) and form.prove)
+
+
 _MAY_NOT_BEGIN = say("this page was not started with --may-run, or you may only watch")
 
 
@@ -233,16 +252,32 @@ def _check_value(name: str, value: str, kind: str) -> None:
         HTTPException: it does.
     """
     if not value.isprintable():
-        raise HTTPException(400, say("there are control characters in it"))
+        raise HTTPException(400, _about(name, say("there are control characters in it")))
     if kind == "place" and "://" in value:
         _parsed(_Check, {"target": value})
     elif kind not in _WITH_SLASHES and ("/" in value or "\\" in value):
         why = say("a path is not accepted on the page: use the command line")
-        raise HTTPException(400, f"{name}: {why}")
+        raise HTTPException(400, _about(name, why))
+
+
+def _about(name: str, why: Message) -> Message:
+    return say_in("joined", "{first}: {second}", first=name, second=why)
 
 
 _WITH_SLASHES = ("ladder", "phases", "rate")
 """The kinds of parameters whose values may have slashes, and never name a file: `1..4000/10`."""
+
+
+def _found(runs: RunList, name: str) -> Path:
+    """The folder of a run.
+
+    Raises:
+        HTTPException: there is none of that name.
+    """
+    try:
+        return runs.find(name)
+    except UnknownRun as error:
+        raise HTTPException(404, say("there is no run of that name")) from error
 
 
 def _recorded_targets(run: Path) -> tuple[str, ...]:
@@ -262,10 +297,7 @@ def _parsed(kind: type[Any], document: Any) -> Any:
     try:
         return kind.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        why = first["msg"].removeprefix("Value error, ")
-        raise HTTPException(400, f"{place}: {why}") from error
+        raise HTTPException(400, first_refusal(error)) from error
 
 
 def _as_json(words: Sequence[str], said: Said) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 // What a person may do with the run that is shown: change its users and its rate, stop it, share it.
 
 import { post } from "./asking.js";
+import { commandLine } from "./copying.js";
 import { byId, element, show } from "./elements.js";
 import { t } from "./words.js";
 
 const SURE_MS = 5000;
 
 let sure = null; // until then a second click stops the run
+let asking = null; // { run, command }: the command for the run that is shown, without what is asked
 
 // `shown` tells the name of the run that is shown, and the number of its step.
 export function onActs(shown) {
@@ -33,6 +35,25 @@ export function onActs(shown) {
     }
   });
   byId("share").addEventListener("click", () => share(shown().run));
+  byId("as-commands").addEventListener("toggle", () => showCommands(shown));
+  byId("controls").addEventListener("input", () => showCommands(shown));
+}
+
+// What the fields ask for now, as command lines.
+export async function showCommands(shown) {
+  if (!byId("as-commands").open) return;
+  const { run } = shown();
+  if (asking?.run !== run) {
+    const answer = await fetch(`/api/runs/${encodeURIComponent(run)}/ask`).catch(() => null);
+    if (!answer?.ok) return;
+    const found = await answer.json();
+    if (shown().run !== run) return;
+    asking = { run, command: found.command };
+  }
+  const of = (form, option) => (byId(form).hidden || !byId(form).checkValidity() ? [] : [`--${option}=${Number(byId(option).value)}`]);
+  const say = (text) => { byId("answer").textContent = text; };
+  show(byId("commands"), [...of("set-users", "users"), ...of("set-rate", "rate"), "--stop"]
+    .map((asked) => commandLine(`${asking.command} ${asked}`, say)));
 }
 
 // Another run is shown: what was asked of the one before is no matter of its own.
@@ -40,6 +61,7 @@ export function forgetActs() {
   calm();
   byId("answer").textContent = "";
   byId("shared").hidden = true;
+  byId("as-commands").open = false;
 }
 
 function calm() {

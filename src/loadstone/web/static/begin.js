@@ -2,6 +2,7 @@
 // that the command line cannot, so the command is always there to copy.
 
 import { post } from "./asking.js";
+import { commandLine } from "./copying.js";
 import { byId, element, renew, show } from "./elements.js";
 import { Plan } from "./plan.js";
 import { chosenLanguage, hear, listed, moment, pair, speech, spoken, t } from "./words.js";
@@ -60,6 +61,8 @@ function fillTargets(chosen) {
     [url, texts[kind] ? texts[kind](url) : pair(kind, url)]);
   if (offered.any_target) made.push([ANOTHER, t("another server")]);
   options(byId("begin-target"), chosen || THROWAWAY, made);
+  show(byId("begin-places"), offered.targets.filter(({ url }) => url !== THROWAWAY)
+    .map(({ url }) => element("option", { value: url })));
   showTarget();
 }
 
@@ -81,15 +84,20 @@ function showKind() {
 
 function showTarget() {
   const chosen = byId("begin-target").value;
-  const known = offered.targets.find(({ url }) => url === chosen);
   byId("begin-url-row").hidden = chosen !== ANOTHER;
   byId("begin-server-row").hidden = chosen !== THROWAWAY;
   byId("begin-check").hidden = chosen === THROWAWAY;
   byId("begin-checked").hidden = true;
-  const password = byId("begin-password");
-  if (chosen === THROWAWAY) password.textContent = t("It has a password of its own.");
-  else if (chosen === ANOTHER) password.textContent = t("The password is read where this page's server runs, from ~/.my.cnf or ~/.pgpass.");
-  else password.textContent = known?.password ? pair(t("password"), spoken(known.password)) : "";
+  byId("begin-check-command").hidden = true;
+  byId("begin-password").textContent = passwordOf(chosen);
+}
+
+// Where the password of a server comes from.
+function passwordOf(target) {
+  if (target === THROWAWAY) return t("It has a password of its own.");
+  const known = offered.targets.find(({ url }) => url === target);
+  if (!known) return t("The password is read where this page's server runs, from ~/.my.cnf or ~/.pgpass.");
+  return known.password ? pair(t("password"), spoken(known.password)) : "";
 }
 
 function field(id, name, about, input) {
@@ -123,6 +131,9 @@ function showWorkload() {
     return field(id, name, spoken(about), input);
   }));
   byId("begin-options-all").hidden = !chosen?.options.length;
+  const isTemplate = Boolean(chosen?.is_template);
+  for (const row of ["begin-tables-row", "begin-rows-row", "begin-prove-row"]) byId(row).hidden = isTemplate;
+  byId("begin-template").hidden = !isTemplate;
 }
 
 function showRecipe() {
@@ -131,6 +142,7 @@ function showRecipe() {
   const isQuick = byId("begin-quick").checked;
   show(byId("begin-question"),
     element("p", {}, speech("span", chosen.question)),
+    element("p", {}, pair(t("It needs"), ""), speech("span", chosen.needs)),
     element("p", { class: "quiet" }, speech("span", isQuick ? chosen.lasts_quick : chosen.lasts)));
   renewFields("begin-parameters", chosen.name, chosen.questions.map((one) => {
     const id = `parameter-${one.name}`;
@@ -140,8 +152,22 @@ function showRecipe() {
       ? element("select", { ...common, "data-usual": usual },
         one.choices.map((value) => element("option", { value, selected: value === usual }, value)))
       : element("input", { ...common, placeholder: usual, "data-usual": "", autocomplete: "off" });
-    return field(id, one.name, spoken(one.about), input);
+    return one.kind === "place" ? place(id, one, input) : field(id, one.name, spoken(one.about), input);
   }));
+  for (const one of byId("begin-parameters").querySelectorAll("[list]")) showPassword(one);
+}
+
+// A server of a recipe: the kept ones are offered, and it says where the password of the one that is named comes from.
+function place(id, { name, about }, input) {
+  input.setAttribute("list", "begin-places");
+  input.addEventListener("input", () => showPassword(input));
+  return field(id, name, [spoken(about), " ", element("span", { "data-password": true })], input);
+}
+
+function showPassword(input) {
+  const typed = input.value.trim();
+  const said = typed.includes("://") ? passwordOf(typed) : "";
+  input.closest(".field").querySelector("[data-password]").textContent = said;
 }
 
 // The form as the server takes it
@@ -161,6 +187,7 @@ function form() {
   }
   const chosen = byId("begin-target").value;
   const load = byId("begin-load").value;
+  const ofTables = (id) => (byId(`${id}-row`).hidden ? "" : byId(id).value);
   return {
     kind: "run",
     target: chosen === ANOTHER ? byId("begin-url").value.trim() : chosen,
@@ -169,8 +196,8 @@ function form() {
     options: changed("begin-options", "option"),
     [load]: byId("begin-level").value,
     duration: byId("begin-duration").value, warmup: byId("begin-warmup").value,
-    tables: byId("begin-tables").value, table_size: byId("begin-rows").value,
-    name: byId("begin-name").value, prove: byId("begin-prove").checked,
+    tables: ofTables("begin-tables"), table_size: ofTables("begin-rows"),
+    name: byId("begin-name").value, prove: byId("begin-prove").checked && !byId("begin-prove-row").hidden,
   };
 }
 
@@ -202,10 +229,13 @@ async function check() {
   const chosen = byId("begin-target").value;
   const target = chosen === ANOTHER ? byId("begin-url").value.trim() : chosen;
   byId("begin-checked").hidden = false;
+  byId("begin-check-command").hidden = true;
   byId("begin-checked").textContent = t("Asking the server …");
   try {
     const found = await post("/api/begin/check", { target, language: chosenLanguage() });
     byId("begin-checked").textContent = found.text;
+    byId("begin-check-command").hidden = false;
+    show(byId("begin-check-command"), commandLine(found.command, say));
   } catch (error) {
     byId("begin-checked").textContent = error.message;
   }

@@ -1,6 +1,6 @@
 // The page: shows one stream of events from the server as they arrive.
 
-import { forgetActs, onActs } from "./acts.js";
+import { forgetActs, onActs, showCommands } from "./acts.js";
 import { beginInOtherWords, onBegin, showBegin, whoAmI } from "./begin.js";
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
@@ -211,6 +211,7 @@ function takeStep(data) {
   if (data?.number !== state.step?.number) state.second = {};
   state.step = data;
   showStep(state, me.may_steer);
+  showCommands(steered);
   showEmpty();
 }
 
@@ -341,6 +342,11 @@ function showExtras() {
       ...ladders.map((one) => findingsOf(one, ladders.length > 1))]);
 }
 
+// The run and the step that a change is asked of.
+function steered() {
+  return { run: shown, step: state.step?.number };
+}
+
 // Language, colours, and the address
 
 function onSwitches() {
@@ -359,6 +365,7 @@ function onSwitches() {
     showPreparing();
     beginInOtherWords();
     proofInOtherWords();
+    showCommands(steered);
   });
   const theme = byId("theme");
   theme.value = chosenTheme();
@@ -369,7 +376,7 @@ applyTheme();
 applyWords();
 onSwitches();
 onList();
-onActs(() => ({ run: shown, step: state.step?.number }));
+onActs(steered);
 byId("prove").addEventListener("click", prove);
 onBegin();
 onProof();

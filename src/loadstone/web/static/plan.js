@@ -1,6 +1,7 @@
 // What a command would do, listed before it is started: the list, the consent, and the command line to copy.
 
 import { post } from "./asking.js";
+import { copied } from "./copying.js";
 import { byId, element, show } from "./elements.js";
 import { chosenLanguage, t } from "./words.js";
 
@@ -27,6 +28,8 @@ export class Plan {
       element("label", { class: "choice", id: id("yes-row"), hidden: true },
         element("input", { type: "checkbox", id: id("yes"), onchange: (event) => this.look({ ...this.form, yes: event.target.checked }) }),
         " ", t("I agree to that: --yes")),
+      element("p", { class: "quiet", id: id("more"), hidden: true },
+        t("Without the tick, the trials that need it are left out.")),
       element("p", {}, element("code", { id: id("command") }), " ",
         element("button", { type: "button", id: id("copy"), onclick: () => this.copy() }, t("Copy the command"))),
       element("button", { type: "button", id: id("start"), class: "sure-begin", onclick: () => this.start() }, t("Start")));
@@ -61,7 +64,8 @@ export class Plan {
     this.at("text").textContent = found.text;
     this.at("text").classList.toggle("problem", found.code !== 0);
     this.at("command").textContent = found.command;
-    this.at("yes-row").hidden = !(found.needs_yes || this.form.yes);
+    this.at("yes-row").hidden = !(found.needs_yes || found.more_with_yes || this.form.yes);
+    this.at("more").hidden = !found.more_with_yes;
     this.at("yes").checked = Boolean(this.form.yes);
     this.at("start").disabled = !found.ticket;
   }
@@ -81,11 +85,6 @@ export class Plan {
   }
 
   async copy() {
-    try {
-      await navigator.clipboard.writeText(this.at("command").textContent);
-      this.say(t("The command was copied."));
-    } catch {
-      getSelection().selectAllChildren(this.at("command"));
-    }
+    if (await copied(this.at("command"))) this.say(t("The command was copied."));
   }
 }
