@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from called import called
 from cli.person import Person
 from loadstone.sandbox import Sandbox, list_sandboxes
 from pooled import need
@@ -43,6 +44,23 @@ def test_a_run_on_a_server_is_listed_and_not_done(person: Person) -> None:
     assert not (person.folder / "runs").exists() or not list((person.folder / "runs").iterdir())
     reads = person.loadstone("run", "oltp_read_only", *person.target, "--dry-run").stdout
     assert "oltp_read_only reads rows of sbtest1, sbtest2\n" in reads
+
+
+def test_trials_that_need_consent_are_said_to_be_left_out(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person.loadstone("prepare", *person.target, *SIZES)
+    words = ("run", "oltp_read_write", *person.target, "--prove", "--dry-run")
+    # With the person's own state folder the server is no sandbox: somebody's, on this machine.
+    said = person.loadstone(*words).stdout
+    assert "leaves out trials that would set variables for all on" in said and "--yes" in said
+    agreed = person.loadstone(*words, "--yes").stdout
+    assert "then proves its findings" in agreed and "leaves out" not in agreed
+    assert "leaves out" not in person.loadstone(*words[:-2], "--dry-run").stdout
+    # With that of the tests it is one, and needs no consent.
+    monkeypatch.setenv("LOADSTONE_PASSWORD", person.environment["LOADSTONE_PASSWORD"])
+    ours = called(*words, folder=person.folder).stdout
+    assert "then proves its findings" in ours and "leaves out" not in ours
 
 
 def test_what_the_run_would_be_refused_for_refuses_the_dry_run(person: Person) -> None:

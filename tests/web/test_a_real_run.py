@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -103,6 +104,13 @@ def test_a_run_is_followed_through_a_restart_slowed_down_and_stopped(
             page.locator("#set-rate button").click()
             expect(page.locator("#notes")).to_contain_text("rate set to 50 by hand")
             expect(page.locator("#step")).to_contain_text("50 events/s due")
+            # The page shows the command that asks the same, and it does.
+            page.locator("#as-commands summary").click()
+            page.locator("#users").fill("2")
+            shown = page.locator("#commands code").first
+            expect(shown).to_contain_text("--users=2")
+            called(*shlex.split(shown.inner_text())[1:], folder=tmp_path)
+            expect(page.locator("#notes")).to_contain_text("users set to 2 by hand")
             page.locator("#stop").click()
             page.locator("#stop").click()
             expect(page.locator("#state")).to_have_text("stopped")
@@ -110,4 +118,6 @@ def test_a_run_is_followed_through_a_restart_slowed_down_and_stopped(
             assert run.wait(PATIENCE_S) == ExitCode.INTERRUPTED
     (folder,) = (path for path in runs.iterdir() if path.is_dir())
     (step,) = json.loads((folder / "result.json").read_text())["steps"]
-    assert [(change["what"], change["value"]) for change in step["changes"]] == [("rate", 50.0)]
+    assert [(change["what"], change["value"]) for change in step["changes"]] == [
+        ("rate", 50.0), ("users", 2),
+    ]  # fmt: skip

@@ -103,6 +103,7 @@ def test_consent_is_asked_for_and_a_proof_is_begun_from_the_runs_page(
         page.locator("#begin-target").select_option(target)
         page.locator("#begin-check").click()
         expect(page.locator("#begin-checked")).to_contain_text("MariaDB")
+        expect(page.locator("#begin-check-command code")).to_contain_text("loadstone check")
         page.locator("#begin-workload").select_option("oltp_update_non_index")
         fill(page, level="4", duration="2s", warmup="0s")
         page.locator("#begin-form > button").click()

@@ -30,6 +30,7 @@ _OURS = (
     "begin.js",
     "charts.js",
     "compare.js",
+    "copying.js",
     "elements.js",
     "filters.js",
     "findings.js",

@@ -161,7 +161,7 @@ function showRecipe() {
 function place(id, { name, about }, input) {
   input.setAttribute("list", "begin-places");
   input.addEventListener("input", () => showPassword(input));
-  return field(id, name, [spoken(about), " ", element("span", { "data-password": true })], input);
+  return field(id, name, [spoken(about), element("br"), element("span", { "data-password": true })], input);
 }
 
 function showPassword(input) {
