@@ -111,12 +111,13 @@ def test_of_sessions_that_are_hidden_only_the_number_is_known() -> None:
 
 
 def test_locks_that_are_waited_for_are_not_held() -> None:
-    found = locks([("relation", 10, 1, 8), ("tuple", 2, 2, 0), ("object", 1, 1, 0)])
+    found = locks([("relation", 10, 1, 8, 7), ("tuple", 2, 2, 0, 2), ("object", 1, 1, 0, 1)])
     assert found["pg_locks.held"] == 9.0
     assert found["pg_locks.fastpath"] == 8.0
     assert found["pg_locks.waiting"] == 4.0
     waits = {kind: found[f"pg_locks.waiting.{kind}"] for kind in ("relation", "tuple", "other")}
     assert waits == {"relation": 1.0, "tuple": 2.0, "other": 1.0}
+    assert found["pg_locks.most_of_a_session"] == 7.0
 
 
 @pytest.mark.parametrize(

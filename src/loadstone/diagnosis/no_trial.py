@@ -115,6 +115,15 @@ WHY: Mapping[str, Message] = {
         "not by --prove, which changes no pooler: give it more connections by hand, run again, and "
         "compare both runs with loadstone compare"
     ),
+    "pooler-core-full": say(
+        "not by --prove, which changes no pooler: start more processes of it by hand, run again, "
+        "and compare both runs with loadstone compare"
+    ),
+    "planning": say(
+        "not by --prove, which tries prepared statements in the place of text alone, or "
+        "plan_cache_mode: prepare statements by hand (--prepared), run again, and compare both "
+        "runs with loadstone compare"
+    ),
     "shared-buffers-small": _MEMORY,
     "temporary-files": _MEMORY,
     **dict.fromkeys(

@@ -115,6 +115,25 @@ class Keeper(Frozen):
     since_s: float | None = _said("seconds since it started; null: not known")
 
 
+class CountedStatement(Frozen):
+    """A group of statements as pg_stat_statements counts it; times include those of waits."""
+
+    statement: str = _said(
+        "statement with question marks for values, cut at 400 characters; sbtestN: the sum"
+        " over tables that differ only in the number at their end"
+    )
+    calls: int = _said("executions that ended without an error")
+    plans: int | None = _said("how often it was planned; null: not counted (track_planning)")
+    plan_s: float | None = _said("seconds of planning; null: not counted")
+    exec_s: float = _said("seconds of executing")
+    rows: int = _said("rows returned or changed")
+    pages_hit: int = _said("pages found in shared_buffers")
+    pages_read: int = _said("pages read from the disk or the kernel's cache")
+    temp_pages: int = _said("pages of temporary files written")
+    wal_bytes: int = _said("bytes of WAL")
+    jit_s: float | None = _said("seconds of compiling; null: not counted (before version 15)")
+
+
 class HotSpots(Frozen):
     """The largest of each kind over a whole step, including its warm-up; largest first."""
 
@@ -124,5 +143,6 @@ class HotSpots(Frozen):
     tables: tuple[TableSpot, ...] = ()
     versions: tuple[TableVersions, ...] = ()
     keepers: tuple[Keeper, ...] = ()
+    counted: tuple[CountedStatement, ...] = ()
     not_evaluated: dict[str, str] = {}
     """Kinds that the server does not report, and what to switch on."""

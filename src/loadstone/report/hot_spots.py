@@ -24,7 +24,7 @@ def hottest_step(steps: Sequence[StepResult]) -> StepResult | None:
 
 
 def _tells(spots: HotSpots) -> bool:
-    return bool(spots.statements or spots.waits or spots.files or spots.tables)
+    return bool(spots.statements or spots.counted or spots.waits or spots.files or spots.tables)
 
 
 def hot_spots_table(spots: HotSpots, words: Language = ENGLISH) -> Table:
@@ -43,6 +43,9 @@ def _rows(spots: HotSpots) -> Iterator[tuple[Message, str, str, str]]:
     for statement in spots.statements[:_ROWS]:
         text = _begin(_one_line(statement.statement))
         yield say("statement"), text, count(statement.count), digits(statement.time_s)
+    for one in spots.counted[:_ROWS]:
+        text = _begin(_one_line(one.statement))
+        yield say("statement"), text, count(one.calls), digits(one.exec_s + (one.plan_s or 0.0))
     for wait in spots.waits[:_ROWS]:
         yield (
             say_in("hot spot", "wait"),
@@ -53,9 +56,9 @@ def _rows(spots: HotSpots) -> Iterator[tuple[Message, str, str, str]]:
     for file in spots.files[:_ROWS]:
         operations = file.reads + file.writes + file.syncs
         yield say("file"), _one_line(file.file), count(operations), digits(file.time_s)
-    for one in spots.tables[:_ROWS]:
-        rows = one.fetched + one.written
-        yield say("table"), _one_line(one.table), count(rows), digits(one.io_s + one.lock_s)
+    for table in spots.tables[:_ROWS]:
+        rows = table.fetched + table.written
+        yield say("table"), _one_line(table.table), count(rows), digits(table.io_s + table.lock_s)
 
 
 def _one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.healthy import per_second
 from diagnose.of_postgresql.figures import a_case, at
-from diagnose.of_postgresql.tables import a_table
+from diagnose.of_postgresql.tables import a_statement, a_table, counted
 from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.rules.postgresql import (
     jit,
@@ -17,6 +17,7 @@ from loadstone.diagnosis.rules.postgresql import (
     long_transaction,
     missing_index,
     plan_cache,
+    planning,
     timing,
 )
 from loadstone.model.account import Account, Cores
@@ -40,6 +41,19 @@ _USUAL = {"log_statement": "none", "log_duration": "off", "log_min_duration_stat
 _COMPILED = {"jit": "on", "jit_above_cost": "0"}
 
 _ON_CORE = an_account(on_core=0.1, waiting_for_a_core=0.2)
+_KEPT_PLANS = a_statement()
+_MANY_PARTITIONS = a_statement(
+    statement="SELECT sum(n) FROM part WHERE n=?", calls=1000, plans=1000, plan_s=32.0, exec_s=9.0
+)
+"""3.2 of 16 users are always in the planner."""
+
+_PLANNED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS, _MANY_PARTITIONS)}
+_LITTLE_PLANNED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS)}
+_NOT_JITTED: dict[str, Any] = {"hot_spots": counted(a_statement(jit_s=0.001))}
+_UNTIMED: dict[str, Any] = {"hot_spots": counted(a_statement(plans=None, plan_s=None))}
+_JITTED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS, a_statement(jit_s=4.0))}
+_NO_PLAN_TIME = "plan time of pg_stat_statements (pg_stat_statements.track_planning)"
+
 _XMIN = "pg_stat_activity.oldest_xmin_age"
 _KEPT = at(highest={_XMIN: 50_000.0, "pg_stat_activity.oldest_xmin_s": 60.0})
 _SLOWER: dict[tuple[Source, str], Series] = {
@@ -130,10 +144,41 @@ EXAMPLES = (
     ),
     Example(
         plan_cache.RULE,
-        a_case(at(), variables={"plan_cache_mode": "force_custom_plan"}),
-        a_case(at(), variables={"plan_cache_mode": "auto"}),
+        a_case(at(step=_UNTIMED), variables={"plan_cache_mode": "force_custom_plan"}),
+        a_case(at(step=_UNTIMED), variables={"plan_cache_mode": "auto"}),
         a_case(at(), variables={"plan_cache_mode": None}),
         needs="variable plan_cache_mode",
+    ),
+    # Where planning is timed, that time counts: a plan of a second table takes longer.
+    Example(
+        plan_cache.RULE,
+        a_case(at(step=_PLANNED), variables={"plan_cache_mode": "force_custom_plan"}),
+        a_case(at(step=_LITTLE_PLANNED), variables={"plan_cache_mode": "force_custom_plan"}),
+        a_case(at(), variables={"plan_cache_mode": None}),
+        needs="variable plan_cache_mode",
+    ),
+    Example(
+        planning.RULE,
+        a_case(at(step=_PLANNED)),
+        a_case(at(step=_LITTLE_PLANNED)),
+        a_case(at(step=_UNTIMED)),
+        needs=_NO_PLAN_TIME,
+    ),
+    # A setting has them planned: that is the cause.
+    Example(
+        planning.RULE,
+        replace(a_case(at(step=_PLANNED)), drive={"protocol": "text"}),
+        a_case(at(step=_PLANNED), variables={"plan_cache_mode": "force_custom_plan"}),
+        a_case(at(step=_UNTIMED)),
+        needs=_NO_PLAN_TIME,
+    ),
+    # The server times compiling: it needs no guess by what rows do not explain.
+    Example(
+        jit.RULE,
+        a_case(at(step=_JITTED)),
+        a_case(at(**{**_SLOW, "step": {**_SLOW["step"], **_NOT_JITTED}}), variables=_COMPILED),
+        a_case(at(**_SLOW), variables={"jit_above_cost": None}),
+        needs="variable jit_above_cost",
     ),
     Example(
         long_transaction.RULE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadstone.model.hot_spots import HotSpots, IndexOfVersions, TableVersions
+from loadstone.model.hot_spots import CountedStatement, HotSpots, IndexOfVersions, TableVersions
 
 
 def a_table(**changes: Any) -> TableVersions:
@@ -38,4 +38,27 @@ def a_table(**changes: Any) -> TableVersions:
     return TableVersions(**{**usual, **changes})
 
 
-HEALTHY_TABLES = HotSpots(versions=(a_table(),))
+def a_statement(**changes: Any) -> CountedStatement:
+    """A lookup by its key, of which a step of ten seconds has 160,000, with plans that are kept."""
+    usual: dict[str, Any] = {
+        "statement": "SELECT c FROM sbtestN WHERE id=?",
+        "calls": 160_000,
+        "plans": 80,
+        "plan_s": 0.002,
+        "exec_s": 1.6,
+        "rows": 160_000,
+        "pages_hit": 480_000,
+        "pages_read": 300,
+        "temp_pages": 0,
+        "wal_bytes": 0,
+        "jit_s": None,
+    }
+    return CountedStatement(**{**usual, **changes})
+
+
+def counted(*statements: CountedStatement) -> HotSpots:
+    """A healthy server's tables, with these statements as pg_stat_statements counts them."""
+    return HotSpots(versions=(a_table(),), counted=statements)
+
+
+HEALTHY_TABLES = counted(a_statement())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from diagnose.accounts import an_account
@@ -10,13 +12,19 @@ from diagnose.healthy import above_notes
 from diagnose.of_postgresql.example_work import READ_WHOLE, SCANNED
 from diagnose.of_postgresql.figures import a_case, at
 from diagnose.of_postgresql.found import EXAMPLES
-from diagnose.of_postgresql.tables import a_table
+from diagnose.of_postgresql.tables import a_statement, a_table, counted
 from diagnose.test_in_chinese import assert_has_chinese, spoken
 from loadstone.diagnosis.all_rules import COMMON_RULES, RULES_OF
 from loadstone.diagnosis.context import Missing
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.no_trial import with_reason
-from loadstone.diagnosis.rules.postgresql import missing_index, wal_insertion
+from loadstone.diagnosis.rules.postgresql import (
+    lock_manager,
+    missing_index,
+    planning,
+    temporary_files,
+    wal_insertion,
+)
 from loadstone.diagnosis.titles import TITLES
 from loadstone.diagnosis.trials import same
 from loadstone.model.hot_spots import HotSpots
@@ -157,3 +165,60 @@ def test_a_cause_that_both_families_have_has_one_title() -> None:
 
 def test_a_healthy_server_has_notes_only() -> None:
     assert above_notes(diagnosis_of(a_case())) == []
+
+
+def test_statements_that_spend_the_most_are_named_by_what_they_spend() -> None:
+    sorting = a_statement(statement="SELECT c FROM sbtestN ORDER BY c", calls=20, temp_pages=9000)
+    reading = a_statement(statement="SELECT c FROM sbtestN WHERE k=?", pages_hit=90_000_000)
+    spots = HotSpots(versions=(a_table(scanned=90_000_000),), counted=(sorting, reading))
+    step = {**READ_WHOLE, "hot_spots": spots}
+    scanned = missing_index.RULE.judge(a_case(at(rates=SCANNED, step=step)))
+    assert scanned is not None and f"Most by: {reading.statement}" in scanned.sentence
+    files: dict[str, float | None] = {
+        "pg_stat_database.target.temp_bytes": 4e8,
+        "pg_stat_database.target.temp_files": 400.0,
+    }
+    sorted_out = temporary_files.RULE.judge(a_case(at(rates=files, step=step)))
+    assert sorted_out is not None and f"Most by: {sorting.statement}" in sorted_out.sentence
+
+
+def test_planning_is_tried_without_in_the_way_that_the_load_allows() -> None:
+    planned = at(step={"hot_spots": counted(a_statement(plans=160_000, plan_s=32.0))})
+    locked = {"pg_locks.most_of_a_session": 900.0}
+    many = at(step={"hot_spots": planned.step["hot_spots"]}, highest=locked)
+    tried = {}
+    for protocol in ("prepared", "text", "extended"):
+        found = planning.RULE.judge(replace(a_case(many), drive={"protocol": protocol}))
+        assert found is not None
+        assert "up to 900 tables, partitions and indexes locked at once" in found.sentence
+        settings = found.trial.settings if found.trial else ()
+        tried[protocol] = [(one.name, one.value) for one in settings]
+    assert tried == {
+        "prepared": [("plan_cache_mode", "force_generic_plan")],
+        "text": [("prepared", "on")],
+        "extended": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "limit", "most", "wanted"),
+    [
+        ("18.1", "64", 700.0, "2048"),
+        ("18.1", "1024", 700.0, None),
+        ("15.18 (Debian 15.18-0+deb12u1)", "64", 700.0, None),
+        ("18.1", "64", 60.0, None),
+    ],
+)
+def test_more_places_for_locks_are_tried_where_a_setting_gives_them(
+    version: str, limit: str, most: float, wanted: str | None
+) -> None:
+    waiting = at(
+        an_account(latch=0.4, on_core=0.1),
+        means={"state.LWLock:LockManager": 4.5},
+        highest={"pg_locks.most_of_a_session": most},
+    )
+    variables = {"server_version": version, "max_locks_per_transaction": limit}
+    found = lock_manager.RULE.judge(a_case(waiting, variables=variables))
+    assert found is not None
+    tried = [one.value for one in found.trial.settings] if found.trial else []
+    assert tried == ([wanted] if wanted else [])

@@ -29,10 +29,14 @@ A transaction keeps old rows by its snapshot; without one, by the number that it
 """
 
 LOCKS = """
-SELECT locktype, count(*), count(*) FILTER (WHERE NOT granted), count(*) FILTER (WHERE fastpath)
-FROM pg_locks GROUP BY 1
+SELECT locktype, sum(n)::bigint, sum(waiting)::bigint, sum(fast)::bigint,
+  coalesce(max(n) FILTER (WHERE pid <> pg_backend_pid()), 0)
+FROM (SELECT locktype, pid, count(*) AS n, count(*) FILTER (WHERE NOT granted) AS waiting,
+  count(*) FILTER (WHERE fastpath) AS fast FROM pg_locks GROUP BY 1, 2) AS of_sessions GROUP BY 1
 """
 """To read it, the server stops all changes of locks for a moment."""
+
+MOST_LOCKS = "pg_locks.most_of_a_session"
 
 _STATES_KEPT = 16
 _LONGEST_STATE = 60
@@ -94,14 +98,20 @@ def hides(rows: Iterable[Sequence[object]]) -> bool:
 
 
 def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
-    """Gauges of the rows of `LOCKS`: held, held without the shared table, waited for by kind."""
-    gauges = dict.fromkeys(("pg_locks.held", "pg_locks.fastpath", "pg_locks.waiting"), 0.0)
+    """Gauges of the rows of `LOCKS`: held, held without the shared table, waited for by kind.
+
+    Of a session's locks those of tables and indexes are counted, which have places of their own.
+    """
+    gauges = dict.fromkeys(
+        ("pg_locks.held", "pg_locks.fastpath", "pg_locks.waiting", MOST_LOCKS), 0.0
+    )
     gauges |= {f"pg_locks.waiting.{kind}": 0.0 for kind in (*_LOCK_KINDS, "other")}
     for row in rows:
-        kind, total, waiting, fast = str(row[0]), *(float(str(value)) for value in row[1:])
+        kind, (total, waiting, fast, most) = str(row[0]), (float(str(one)) for one in row[1:])
         gauges["pg_locks.held"] += total - waiting
         gauges["pg_locks.fastpath"] += fast
         gauges["pg_locks.waiting"] += waiting
+        gauges[MOST_LOCKS] = most if kind == "relation" else gauges[MOST_LOCKS]
         gauges[f"pg_locks.waiting.{kind if kind in _LOCK_KINDS else 'other'}"] += waiting
     return gauges
 

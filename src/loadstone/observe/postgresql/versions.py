@@ -1,7 +1,7 @@
 """Versions of rows over a step: what changes left, who visited it, and who keeps it.
 
 The server's views of tables are read before and after the load only, in the load's own database,
-over a connection that is closed in between.
+over a connection that is closed in between. What pg_stat_statements counts is read with them.
 
 Source: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
 """
@@ -17,6 +17,7 @@ import pg8000
 from loadstone.model.hot_spots import HotSpots, IndexOfVersions, Keeper, TableVersions
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Snapshot
+from loadstone.observe.postgresql import statements
 from loadstone.observe.postgresql.asking import reason
 from loadstone.observe.postgresql.questions import rows_of
 from loadstone.observe.postgresql.updates import with_question_marks
@@ -140,6 +141,7 @@ class Versions(Snapshot):
     tables: Mapping[int, _Table] = field(default_factory=dict)
     indexes: Sequence[_Index] = ()
     keepers: Sequence[Keeper] = ()
+    counted: statements.Counted = field(default_factory=statements.Counted)
 
 
 def snapshot(endpoint: Endpoint) -> Snapshot:
@@ -163,7 +165,13 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     # The same one may have been there at both moments.
     oldest = {(one.kind, one.name): one for one in (*before.keepers, *after.keepers)}
     keepers = sorted(oldest.values(), key=lambda one: one.age, reverse=True)
-    return HotSpots(versions=tuple(touched[:_SHOWN]), keepers=tuple(keepers[:_KEEPERS]))
+    counted = statements.grown(before.counted, after.counted)
+    return HotSpots(
+        versions=tuple(touched[:_SHOWN]),
+        keepers=tuple(keepers[:_KEEPERS]),
+        counted=() if isinstance(counted, str) else counted,
+        not_evaluated={statements.KIND: counted} if isinstance(counted, str) else {},
+    )
 
 
 def _read(connection: Connection) -> Versions:
@@ -172,7 +180,12 @@ def _read(connection: Connection) -> Versions:
         cursor.execute(_INDEXES, ([one.relid for one in tables],))
         indexes = [_Index(*row) for row in cursor.fetchall()]
     keepers = [_keeper(row) for row in rows_of(connection, _KEEP)]
-    return Versions(tables={one.relid: one for one in tables}, indexes=indexes, keepers=keepers)
+    return Versions(
+        tables={one.relid: one for one in tables},
+        indexes=indexes,
+        keepers=keepers,
+        counted=statements.read(connection),
+    )
 
 
 def _keeper(row: Sequence[object]) -> Keeper:

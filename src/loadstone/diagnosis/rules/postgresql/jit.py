@@ -12,11 +12,12 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import counted
 from loadstone.diagnosis.rules.postgresql.versions import ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
-from loadstone.model.finding import Finding
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import plain, say, say_in, sentences
 
 LEAST_MS = 2.0
 """[P] CPU that compiling a statement takes at least: measured 2.8 ms for a lookup by its key, 35 ms
@@ -32,10 +33,61 @@ TIMES = 3.0
 """[P] A row that is sorted, joined or aggregated takes several times as long as reading it."""
 
 
+MATTERS = 0.05
+"""[P] Part of the CPU from which compiling counts where the server times it."""
+
+_REMEDY = say(
+    "Set jit=off, or raise jit_above_cost; EXPLAIN (ANALYZE) shows what compiling takes "
+    "(JIT: Timing). Statistics that are out of date make plans look expensive: ANALYZE."
+)
+
+
 def judge(case: Case) -> Finding | None:
-    """CPU per statement that the rows it reads do not explain, while plans may be compiled."""
+    """Compiling as pg_stat_statements times it, else CPU that no row explains."""
     on = case.needed(case.is_on("jit"))
     cost = case.needed(case.number("jit_above_cost"))
+    timed = counted.cores_of(case, counted.compiling(case))
+    if timed is not None:
+        return _timed(case, cost, timed) if on and cost >= 0 else None
+    return _estimated(case, cost, on=on)
+
+
+def _timed(case: Case, cost: float, used: float) -> Finding | None:
+    """What compiling takes is known, whatever the plans cost."""
+    cores = case.needed(server_cores(case))
+    part = min(used / cores, 1.0) if cores else 0.0
+    if part < MATTERS:
+        return None
+    return Finding(
+        cause="jit",
+        group="setting",
+        sentence=sentences(
+            say(
+                "Statements are compiled (jit=on, jit_above_cost={cost}), which takes {share} of "
+                "the server's CPU, as pg_stat_statements times it.",
+                cost=Number(cost),
+                share=Percent(part),
+            ),
+            *counted.most_by(case, lambda one: one.jit_s),
+        ),
+        evidence=(
+            case.seen(say("compiling's part of the CPU"), part, plain(""), MATTERS),
+            case.seen(plain("jit_above_cost"), cost, plain("")),
+        ),
+        share=part,
+        confidence=0.9,
+        remedy=_REMEDY,
+        trial=_without(case),
+        acts_on="server CPU",
+    )
+
+
+def _without(case: Case) -> Trial | None:
+    return dynamic(case, {"jit": "off"}, say("compiling statements"))
+
+
+def _estimated(case: Case, cost: float, *, on: bool) -> Finding | None:
+    """CPU per statement that the rows it reads do not explain, while plans may be compiled."""
     statements, work = case.step.qps, case.needed(_unexplained(case))
     cores = case.needed(server_cores(case))
     if not on or cost < 0 or not statements or not cores:
@@ -64,11 +116,8 @@ def judge(case: Case) -> Finding | None:
         share=part,
         # What functions, sorts and triggers of the load do is not counted.
         confidence=0.5,
-        remedy=say(
-            "Set jit=off, or raise jit_above_cost; EXPLAIN (ANALYZE) shows what compiling takes "
-            "(JIT: Timing). Statistics that are out of date make plans look expensive: ANALYZE."
-        ),
-        trial=dynamic(case, {"jit": "off"}, say("compiling statements")),
+        remedy=_REMEDY,
+        trial=_without(case),
         acts_on="server CPU",
     )
 
@@ -80,7 +129,8 @@ def _unexplained(case: Case) -> float | None:
 
 
 def _holds(case: Case) -> Holds | None:
-    work = _unexplained(case)
+    timed = counted.cores_of(case, counted.compiling(case))
+    work = _unexplained(case) if timed is None else timed
     parts = parts_of_work(case, work) if work else {}
     return parts_of(parts) if parts else None
 

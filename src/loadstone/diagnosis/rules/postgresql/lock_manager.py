@@ -14,7 +14,8 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
-from loadstone.model.finding import Evidence, Finding
+from loadstone.diagnosis.trials import at_start
+from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import plain, say, say_in
 
 _LOCK = Lock(
@@ -32,16 +33,60 @@ _LOCK = Lock(
 )
 
 
+FEWEST_SLOTS = 16
+"""FP_LOCK_SLOTS_PER_BACKEND until version 17, from 18 on FP_LOCK_SLOTS_PER_GROUP of proc.h."""
+
+_CONFIGURABLE = 18
+"""The version from which the number of places follows from a setting."""
+
+_MOST = "pg_locks.most_of_a_session"
+_SETTING = "max_locks_per_transaction"
+
+
 def judge(case: Case) -> Finding | None:
     """Waits of who takes or gives up such a lock."""
-    return _LOCK.judge(case, *_evidence(case))
+    found = _LOCK.judge(case, *evidence(case))
+    return found and found.model_copy(update={"trial": _more_places(case)})
 
 
-def _evidence(case: Case) -> Iterator[Evidence]:
+def most_of_a_session(case: Case) -> float | None:
+    """The most tables and indexes that a session was seen to have locked; `None`: not known."""
+    return case.highest(_MOST)
+
+
+def evidence(case: Case) -> Iterator[Evidence]:
+    """How many locks there are, and the most of one session next to its own places."""
     for name in ("pg_locks.held", "pg_locks.fastpath"):
         value = case.mean(name)
         if value is not None:
             yield case.seen(plain(name), value, say_in("unit", "locks"))
+    most = most_of_a_session(case)
+    if most is not None:
+        yield case.seen(plain(_MOST), most, say_in("unit", "locks"), _slots(case))
+
+
+def _slots(case: Case) -> float:
+    """Locks that a session keeps by itself."""
+    setting = case.number(_SETTING) if _is_configurable(case) else None
+    return max(_power_of_two(setting), FEWEST_SLOTS) if setting else FEWEST_SLOTS
+
+
+def _is_configurable(case: Case) -> bool:
+    major = (case.variable("server_version") or "").partition(".")[0]
+    return major.isdigit() and int(major) >= _CONFIGURABLE
+
+
+def _more_places(case: Case) -> Trial | None:
+    """Twice as many as a session needs: they are groups, of which one is full before the others."""
+    most = most_of_a_session(case)
+    if most is None or most <= _slots(case) or not _is_configurable(case):
+        return None
+    wanted = {_SETTING: str(_power_of_two(2 * most))}
+    return at_start(case, wanted, say("locks in the shared table"))
+
+
+def _power_of_two(least: float) -> int:
+    return 1 << max(int(least) - 1, 0).bit_length()
 
 
 RULE = Rule(

@@ -20,7 +20,7 @@ from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, parts_of
 from loadstone.diagnosis.others_work import not_of_ours
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import versions
+from loadstone.diagnosis.rules.postgresql import counted, versions
 from loadstone.diagnosis.rules.postgresql.versions import ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
@@ -89,6 +89,8 @@ def judge(case: Case) -> Finding | None:
                 each=Number(scanned / useful),
             ),
             *_said_of(case, against),
+            # A row that is read for nothing has its page looked at.
+            *counted.most_by(case, lambda one: one.pages_hit + one.pages_read),
         ),
         evidence=(
             case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), few),

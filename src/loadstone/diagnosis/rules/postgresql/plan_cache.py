@@ -9,37 +9,53 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import counted
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.message import plain, say, say_in, sentences
 
 PLAN_S = 10e-6
 """[P] CPU of planning a statement on one table: measured 10 to 19 µs for a lookup by its key
-(PostgreSQL 15, an EPYC). Joins and partitions take more, so that it is a lower bound."""
+(PostgreSQL 15, an EPYC). Joins and partitions take more, so that it is a lower bound. Where
+pg_stat_statements times planning, that time counts instead."""
 
 SHARE = 0.05
 """[P] Part of the server's CPU."""
 
 
+def is_prepared(case: Case) -> bool:
+    """Whether the load's statements are prepared, and so may keep a plan."""
+    return bool(case.drive.get("protocol", "prepared") == "prepared")
+
+
+def is_forced(case: Case) -> bool:
+    """Whether a setting has prepared statements planned each time."""
+    return is_prepared(case) and case.variable("plan_cache_mode") == "force_custom_plan"
+
+
 def judge(case: Case) -> Finding | None:
     """Statements a second times a plan, where generic plans are ruled out."""
-    mode = case.needed(case.variable("plan_cache_mode"))
+    case.needed(case.variable("plan_cache_mode"))
     cores, statements = case.needed(server_cores(case)), case.step.qps or 0.0
-    if mode != "force_custom_plan" or case.drive.get("protocol", "prepared") != "prepared":
+    if not is_forced(case) or not statements or not cores:
         return None
-    share = min(statements * PLAN_S / cores, 1.0) if cores else 0.0
+    used = _cores(case)
+    share = min(used / cores, 1.0)
     if share < SHARE:
         return None
     return Finding(
         cause="plan-cache",
         group="setting",
-        sentence=say(
-            "With plan_cache_mode=force_custom_plan {statements} prepared statements a second are "
-            "planned again: at {each} µs or more that is {share} of the server's CPU.",
-            statements=Number(statements),
-            each=Number(1e6 * PLAN_S),
-            share=Percent(share),
+        sentence=sentences(
+            say(
+                "With plan_cache_mode=force_custom_plan {statements} prepared statements a second "
+                "are planned again: at {each} µs or more that is {share} of the server's CPU.",
+                statements=Number(statements),
+                each=Number(1e6 * used / statements),
+                share=Percent(share),
+            ),
+            *counted.most_by(case, lambda one: one.plan_s),
         ),
         evidence=(
             case.seen(say("statements that are planned"), statements, say_in("unit", "/s")),
@@ -56,8 +72,14 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _cores(case: Case) -> float:
+    """Cores that plan."""
+    timed = counted.cores_of(case, counted.planning(case))
+    return (case.step.qps or 0.0) * PLAN_S if timed is None else timed
+
+
 def _holds(case: Case) -> Holds | None:
-    parts = parts_of_work(case, (case.step.qps or 0.0) * PLAN_S)
+    parts = parts_of_work(case, _cores(case))
     return parts_of(parts) if parts else None
 
 

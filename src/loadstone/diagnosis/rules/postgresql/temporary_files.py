@@ -9,7 +9,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, parts_of, time_at
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import page_reads
+from loadstone.diagnosis.rules.postgresql import counted, page_reads
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Number, Percent
@@ -97,6 +97,7 @@ def _said(case: Case, share: float) -> Iterator[Message]:
         bytes=Bytes(moved / case.tps),
     )
     yield say("Writing and reading them takes {share} of the users' time.", share=Percent(share))
+    yield from counted.most_by(case, lambda one: one.temp_pages)
 
 
 def _evidence(case: Case, share: float) -> Iterator[Evidence]:
