@@ -205,6 +205,11 @@ def test_a_process_between_is_counted_apart_from_the_server() -> None:
         after = source.read()
         source.close()
     assert between(before, after, "between.cpu_s") > 0
+    # It never rests: it runs, or waits for a core.
+    run, delay = (between(before, after, f"between.thread_{name}_s") for name in ("run", "delay"))
+    # What it waited for is counted when it is over: a wait that began earlier may be among it.
+    assert run > 0
+    assert run + delay >= 0.5 * (after.at_s - before.at_s)
 
 
 def test_a_busy_core_is_the_one_that_works() -> None:

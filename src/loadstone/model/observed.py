@@ -25,6 +25,9 @@ SHARED_HOST = "shared_with_generator"
 BETWEEN_CPU = "between.cpu_s"
 """The counter of CPU time of a pooler or proxy on the server's host that the load goes through."""
 
+BETWEEN_RUN, BETWEEN_DELAY = "between.thread_run_s", "between.thread_delay_s"
+"""Counters of its first thread: how long it ran, and how long it was ready to without a core."""
+
 
 @dataclass(frozen=True)
 class Reading:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from loadstone.model.host_environment import HostSurroundings
 from loadstone.model.message import say
-from loadstone.model.observed import BETWEEN_CPU, Reading, SourceName
+from loadstone.model.observed import BETWEEN_CPU, BETWEEN_DELAY, BETWEEN_RUN, Reading, SourceName
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.host_environment import (
     MITIGATIONS,
@@ -21,7 +21,7 @@ from loadstone.observe.host_environment import (
     surroundings,
 )
 from loadstone.observe.latest import Scale, space
-from loadstone.observe.process import ticks_in
+from loadstone.observe.process import ticks_in, times_in
 from loadstone.observe.source import SourceError
 
 _CHUNK = 65536
@@ -116,10 +116,16 @@ class LocalHost:
         return texts
 
     def _of_between(self) -> dict[str, float]:
-        path = f"/proc/{self.between}/stat"
-        text = self._files.texts([path]).get(path, "") if self.between is not None else ""
-        ticks = ticks_in(text)
-        return {BETWEEN_CPU: sum(ticks) / os.sysconf("SC_CLK_TCK")} if ticks else {}
+        if self.between is None:
+            return {}
+        whole = f"/proc/{self.between}/stat"
+        thread = f"/proc/{self.between}/task/{self.between}/schedstat"
+        texts = self._files.texts([whole, thread])
+        ticks, times = ticks_in(texts.get(whole, "")), times_in(texts.get(thread, ""))
+        found = {BETWEEN_CPU: sum(ticks) / os.sysconf("SC_CLK_TCK")} if ticks else {}
+        if times:
+            found |= {BETWEEN_RUN: times[0], BETWEEN_DELAY: times[1]}
+        return found
 
     def _search_again(self, now_s: float) -> None:
         """Look for the process again, for the next reading."""

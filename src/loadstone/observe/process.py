@@ -45,6 +45,12 @@ def ticks_in(text: str) -> tuple[float, float] | None:
     return (values[0], values[1]) if values is not None and len(values) > 1 else None
 
 
+def times_in(text: str) -> tuple[float, float] | None:
+    """Parse a thread's schedstat: seconds that it ran, and that it was ready to without a core."""
+    values = counts(text.split()[:2])
+    return (1e-9 * values[0], 1e-9 * values[1]) if values is not None and len(values) > 1 else None
+
+
 def ticks_with_waited(text: str) -> tuple[float, float] | None:
     """The same with the time of the children that have ended, and that it has waited for."""
     words = _after_the_name(text)

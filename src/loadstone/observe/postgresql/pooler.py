@@ -1,4 +1,4 @@
-"""How long clients wait for a connection of PgBouncer, where it counts that and tells this user.
+"""PgBouncer's clients and connections, and how long clients wait, where it tells this user.
 
 Its console is the database `pgbouncer`, for the users in its `stats_users` and `admin_users`.
 
@@ -22,6 +22,9 @@ from loadstone.servers.errors import TargetError
 _CONSOLE = "pgbouncer"
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _US = 1e-6
+_PREFIX = "pgbouncer."
+_COUNTS = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "sv_tested", "sv_login")
+"""Clients with a connection and without; connections by what they do (`sv_used`: to be checked)."""
 
 
 @dataclass
@@ -37,19 +40,37 @@ class Pooler:
 
         A wait counts when it ends. `None`: nobody counts it, or this user may not know.
         """
+        waits = [row.get("total_wait_time") for row in self._ours("SHOW STATS")]
+        known = [float(str(wait)) for wait in waits if wait is not None]
+        return sum(known) * _US if known else None
+
+    def pools(self) -> dict[str, float]:
+        """Gauges of the pools of the load's database together; empty if this user may not know.
+
+        `maxwait_s` is how long the client has waited that waits for the longest.
+        """
+        pools = self._ours("SHOW POOLS")
+        if not pools:
+            return {}
+        counts = {
+            f"{_PREFIX}{name}": sum(_number(pool, name) for pool in pools) for name in _COUNTS
+        }
+        waits = (_number(pool, "maxwait") + _US * _number(pool, "maxwait_us") for pool in pools)
+        return {**counts, f"{_PREFIX}maxwait_s": max(waits)}
+
+    def _ours(self, command: str) -> list[Mapping[str, object]]:
+        """The rows of an answer that are about the load's database; none if it refuses."""
         if self._refuses:
-            return None
+            return []
         try:
             self._console = self._console or connect_to_console(self.endpoint, _TIMEOUTS, _CONSOLE)
-            found = _rows(self._console, "SHOW STATS")
+            found = _rows(self._console, command)
         except (TargetError, pg8000.Error, OSError):
             self.close()
             self._refuses = True
-            return None
+            return []
         ours = self.endpoint.target.database
-        waits = [row.get("total_wait_time") for row in found if row.get("database") == ours]
-        known = [float(str(wait)) for wait in waits if wait is not None]
-        return sum(known) * _US if known else None
+        return [row for row in found if row.get("database") == ours]
 
     def close(self) -> None:
         """Say goodbye."""
@@ -57,6 +78,10 @@ class Pooler:
         if console:
             with contextlib.suppress(pg8000.Error, OSError):
                 console.close()
+
+
+def _number(pool: Mapping[str, object], name: str) -> float:
+    return float(str(pool.get(name) or 0))
 
 
 def _rows(console: Administration, command: str) -> list[Mapping[str, object]]:

@@ -15,6 +15,7 @@ from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
 from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, hides, locks
 from loadstone.observe.postgresql.asking import Asking
+from loadstone.observe.postgresql.pooler import Pooler
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.statistics import CATALOG, Question, question
 from loadstone.observe.postgresql.updates import UPDATES, updated_columns
@@ -37,6 +38,9 @@ class ServerSource:
     name: SourceName
     endpoint: Endpoint
     _asking: Asking = field(init=False)
+    _pooler: Pooler = field(init=False)
+    _is_direct: bool = True
+    """The server itself answers, and no pooler does."""
     _statistics: Question | None = None
     _facts: dict[str, str] = field(default_factory=dict)
     _locks: dict[str, float] = field(default_factory=dict)
@@ -49,6 +53,7 @@ class ServerSource:
 
     def __post_init__(self) -> None:
         self._asking = Asking(self.endpoint, self._begin)
+        self._pooler = Pooler(self.endpoint)
 
     def read(self) -> Reading:
         """Read all that this server has and this account may see.
@@ -62,6 +67,7 @@ class ServerSource:
     def close(self) -> None:
         """Say goodbye."""
         self._asking.close()
+        self._pooler.close()
 
     def _begin(self, questions: Questions) -> None:
         connection = questions.connection
@@ -72,6 +78,7 @@ class ServerSource:
         self._facts |= {f"{_REFUSED}{view}": _NO_RIGHT for view in refused}
         self._updates = UPDATES.format(database=database)
         self._readings = 0
+        self._is_direct = questions.is_direct
 
     def _ask(self, questions: Questions) -> Reading:
         assert self._statistics is not None, "it is made when the connection is"
@@ -84,12 +91,13 @@ class ServerSource:
         if self._readings % _UPDATES_EVERY == 0:
             self._look_at_updates(questions)
         self._readings += 1
+        pools = {} if self._is_direct else self._pooler.pools()
         if hides(sessions):
             self._facts[f"{_REFUSED}connection_states"] = SEE_ALL
         return Reading(
             at_s=at_s,
             counters=self._statistics.counters(row),
-            gauges=self._statistics.gauges(row) | activity(sessions) | self._locks,
+            gauges=self._statistics.gauges(row) | activity(sessions) | self._locks | pools,
             facts=dict(self._facts),
         )
 

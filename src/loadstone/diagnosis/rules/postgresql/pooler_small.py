@@ -5,16 +5,26 @@ Source: https://www.pgbouncer.org/config.html#default_pool_size
 
 from __future__ import annotations
 
-from loadstone.diagnosis.context import Case
+from collections.abc import Iterator
+
+from loadstone.diagnosis.context import Case, Missing
 from loadstone.diagnosis.cpu import FULL, busy_share
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import pooler_core
 from loadstone.model.figure import Number, Percent
-from loadstone.model.finding import Finding
-from loadstone.model.message import say
+from loadstone.model.finding import Evidence, Finding
+from loadstone.model.message import plain, say, say_in
 
 SHARE = 0.1
 """[P] Share of the users' time; users that a pooler does not keep waiting have none of it."""
+
+_POOLS = {
+    "pgbouncer.cl_waiting": say("clients"),
+    "pgbouncer.sv_active": say_in("unit", "connections"),
+    "pgbouncer.sv_idle": say_in("unit", "connections"),
+    "pgbouncer.maxwait_s": say_in("unit", "s"),
+}
 
 
 def judge(case: Case) -> Finding | None:
@@ -26,7 +36,7 @@ def judge(case: Case) -> Finding | None:
     if share < SHARE:
         return None
     busy = case.needed(busy_share(case))
-    if busy > FULL:
+    if busy > FULL or _gives_none_back(case):
         return None
     return Finding(
         cause="pooler-small",
@@ -41,15 +51,32 @@ def judge(case: Case) -> Finding | None:
         evidence=(
             case.seen(say("users before the pooler"), share, say("of their time"), SHARE),
             case.seen(say("CPU busy"), busy, say("of the cores"), FULL),
+            *_pools(case),
         ),
         share=share,
         confidence=0.85,
         remedy=say(
             "Give the pooler more connections (PgBouncer: default_pool_size), or keep transactions "
-            "shorter. If its own process uses a whole core, it is the limit: start more of them "
-            "(so_reuseport)."
+            "shorter."
         ),
     )
+
+
+def _gives_none_back(case: Case) -> bool:
+    """Whether it is the pooler's thread that does not come to lend its connections again."""
+    try:
+        return pooler_core.never_rests(case)
+    except Missing:  # on another host; how many connections wait for work says the same
+        idle = case.mean("pgbouncer.sv_idle")
+        return idle is not None and idle >= 1
+
+
+def _pools(case: Case) -> Iterator[Evidence]:
+    """PgBouncer's own figures, where this user may see them."""
+    for name, unit in _POOLS.items():
+        value = case.highest(name) if name.endswith("_s") else case.mean(name)
+        if value is not None:
+            yield case.seen(plain(name), value, unit)
 
 
 RULE = Rule(
