@@ -88,6 +88,8 @@ class Fault:
     """Whether the server is in a network namespace of its own."""
     in_memory_group: bool = False
     """Whether it is started in a control group of its own for memory."""
+    pooler: Mapping[str, str] | None = None
+    """The settings of a PgBouncer that the load goes through; `None`: it goes through none."""
     removal: Removal | None = None
 
 

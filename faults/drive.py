@@ -150,13 +150,19 @@ def _run(standing: ReadyServer, load: Load, asked: Asked, name: str) -> list[str
 def _script(standing: ReadyServer, load: Load, asked: Asked) -> list[str]:
     """Over TCP, as `loadstone run` does it."""
     state = standing.sandbox.state
+    driver = "pgsql" if standing.server == "postgresql" else "mysql"
+    tls = {
+        "mysql": {"mysql-ssl": "required" if load.tls else "disabled"},
+        "pgsql": {"pgsql-sslmode": "require" if load.tls else "disable"},
+    }
     options = {
-        "mysql-host": standing.host,
-        "mysql-port": str(standing.port),
-        "mysql-user": state.accounts[0].user,
-        "mysql-password": standing.sandbox.tcp.credentials.reveal(),
-        "mysql-db": state.database,
-        "mysql-ssl": "required" if load.tls else "disabled",
+        "db-driver": driver,
+        f"{driver}-host": standing.host,
+        f"{driver}-port": str(standing.port),
+        f"{driver}-user": state.accounts[0].user,
+        f"{driver}-password": standing.sandbox.tcp.credentials.reveal(),
+        f"{driver}-db": state.database,
+        **tls[driver],
         "threads": str(load.ladder[-1]),
         "time": f"{load.times * asked.seconds:.0f}",
         "warmup-time": f"{load.warmup_s:.0f}",

@@ -18,6 +18,7 @@ from faults.long_way import long_way
 from faults.scene import Scene, Watch
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from loadstone.sandbox.kept_data import keep_data, put_data_back
+from loadstone.sandbox.pooling import end_pooler
 
 TABLES, ROWS = 4, 25_000
 LARGE_ROWS = 800_000
@@ -110,6 +111,8 @@ class Ground:
             host, maker = THERE if there else _HERE, maker_of(release)
             self._start(sandbox, maker, fault.settings, there, memory)
             port = sandbox.port
+            if fault.pooler is not None:
+                port = stack.enter_context(_pooled(sandbox, fault.pooler))
             if fault.each_way_ms:
                 port = stack.enter_context(long_way(port, fault.each_way_ms))
             yield ReadyServer(sandbox, maker, host, port, there, memory)
@@ -169,6 +172,19 @@ class Ground:
             max_connections=_USERS_MOST,
             settings=dict(_WARM_AGAIN[maker_of(release)]),
         )
+
+
+@contextmanager
+def _pooled(sandbox: Sandbox, settings: Mapping[str, str]) -> Iterator[int]:
+    """The port of a pooler in front of the server, which the next case has none of."""
+    sandbox.start_pooler("pgbouncer", settings)
+    pooler = sandbox.state.pooler
+    assert pooler is not None, "it was started"
+    try:
+        yield pooler.port
+    finally:
+        end_pooler(pooler)
+        sandbox.state = sandbox.state.model_copy(update={"pooler": None})
 
 
 def _load(standing: ReadyServer, tables: int, rows: int) -> None:

@@ -300,6 +300,19 @@ def slow_generator(cores: float) -> Inject:
     return inject
 
 
+def slow_pooler(cores: float) -> Inject:
+    """A CPU quota on the pooler's process."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        pooler = scene.sandbox.state.pooler
+        assert pooler is not None, "the case asks for one"
+        with cpu_cap(pooler.process.pid, cores) as cap:
+            yield proof_of(cap)
+
+    return inject
+
+
 def hogs(count: int) -> Inject:
     """Processes that compute on the server's host, as long as load is driven."""
     command = [sys.executable, "-c", "while True: pass"]

@@ -8,11 +8,23 @@ from faults import injections, others
 from faults.case import Case, Draw, Fault, Load, Removal, Server, both
 from faults.ground import TABLES, relaxed
 from faults.injections import Holding
+from faults.scripted import SCRIPTS
 
 _ONLY: tuple[Server, ...] = ("postgresql",)
 _UNIFORM = ("--distribution", "uniform")
 _WAITING = "count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 _ENCRYPTED = "SELECT count(*) FROM pg_stat_ssl WHERE ssl"
+_WRITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND pid <> pg_backend_pid()"
+    " AND datname = current_database()"
+)
+_COUNTING = {
+    "shared_preload_libraries": "pg_stat_statements",
+    "pg_stat_statements.track_planning": "on",
+}
+_EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
+_PLAN_MS = "sum(total_plan_time) FROM pg_stat_statements"
+_SET_MODE = "ALTER SYSTEM SET plan_cache_mode ="
 _RELOAD = "SELECT pg_reload_conf()"
 _KEPT = 10_000
 """Transactions that a busy load has made while somebody kept what they left."""
@@ -273,6 +285,105 @@ def many_connections(draw: Draw) -> Fault:
     )
 
 
+def few_connections(draw: Draw) -> Fault:
+    """A pooler lends one connection or two to many users."""
+    size = draw.between(1, 2)
+    return Fault(
+        causes=("pooler-small",),
+        size=f"{size} connections",
+        load=Load("oltp_update_non_index", draw.ladder(2, 16, 48)),
+        inject=injections.sampled(_WRITING, 0.3, "sessions at work behind it"),
+        pooler={"pool_mode": "transaction", "default_pool_size": str(size)},
+    )
+
+
+def slow_pooler(draw: Draw) -> Fault:
+    """The pooler's thread has a small share of a core."""
+    cores = round(draw.part(0.03, 0.1), 3)
+    return Fault(
+        causes=("pooler-core-full",),
+        size=f"{cores} cores",
+        load=Load("oltp_point_select", draw.ladder(4, 8, 24)),
+        inject=injections.slow_pooler(cores),
+        pooler={"pool_mode": "session", "default_pool_size": "60"},
+    )
+
+
+def many_partitions(draw: Draw) -> Fault:
+    """Each statement is planned for all partitions of a table."""
+    number = draw.between(50, 400)
+    parts = [
+        f"CREATE TABLE part_{n} PARTITION OF part FOR VALUES FROM ({n}) TO ({n + 1})"
+        for n in range(number)
+    ]
+    return Fault(
+        causes=("planning", "lock-manager"),
+        size=f"{number} partitions",
+        load=Load(str(SCRIPTS / "partitions.lua"), (draw.between(2, 8),), ()),
+        inject=both(
+            others.executed(
+                (
+                    _EXTENSION,
+                    "CREATE TABLE part (id INT, n INT) PARTITION BY RANGE (id)",
+                    *parts,
+                    "CREATE INDEX ON part (n)",
+                    "CREATE INDEX ON part (n, id)",
+                )
+            ),
+            injections.counted(_PLAN_MS, 100, "ms of planning"),
+        ),
+        settings={**_COUNTING, "max_parallel_workers_per_gather": "0"},
+    )
+
+
+def planned_again(draw: Draw) -> Fault:
+    """Prepared statements are planned each time, as a setting wants it."""
+    return Fault(
+        causes=("plan-cache",),
+        size="force_custom_plan",
+        load=Load(_read(draw), draw.ladder(2, 4, 16)),
+        inject=both(
+            # Not on the command line, which wins over what takes it away.
+            others.executed((_EXTENSION, f"{_SET_MODE} force_custom_plan", _RELOAD)),
+            injections.counted("sum(plans) FROM pg_stat_statements", 1000, "plans"),
+        ),
+        settings=_COUNTING,
+        removal=Removal((f"{_SET_MODE} auto", _RELOAD)),
+    )
+
+
+def planned_blindly(draw: Draw) -> Fault:
+    """Plans are made without the value, of which most rows have another one."""
+    of = draw.between(500, 2000)
+    return Fault(
+        causes=("generic-plans", "missing-index"),
+        size=f"one of {of} rows",
+        load=Load(str(SCRIPTS / "rare.lua"), (draw.between(2, 8),), ()),
+        inject=both(
+            others.executed(
+                (
+                    "UPDATE sbtest1 SET k = 1",
+                    "VACUUM ANALYZE sbtest1",
+                    f"UPDATE sbtest1 SET k = 2 WHERE id % {of} = 0",
+                )
+            ),
+            injections.counted(
+                "sum(seq_tup_read) FROM pg_stat_user_tables", 50_000, "rows read in scans"
+            ),
+        ),
+        settings={"plan_cache_mode": "force_generic_plan", "autovacuum": "off"},
+    )
+
+
+def compressed_images(draw: Draw) -> Fault:
+    """Pages are logged whole soon after a checkpoint, and compressed slowly."""
+    return replace(
+        close_checkpoints(draw),
+        size="max_wal_size 32 MB, pglz",
+        settings={"wal_compression": "pglz", **relaxed("postgresql")},
+    )
+
+
 CASES: tuple[Case, ...] = (
     Case("pg-tls", tls, _ONLY),
     Case("pg-commit-delay", commit_delay, _ONLY),
@@ -290,4 +401,10 @@ CASES: tuple[Case, ...] = (
     Case("pg-statement-log", logged_statements, _ONLY),
     Case("pg-jit", compiled, _ONLY),
     Case("pg-connections", many_connections, _ONLY),
+    Case("pg-pooler", few_connections, _ONLY),
+    Case("pg-pooler-core", slow_pooler, _ONLY),
+    Case("pg-partitions", many_partitions, _ONLY),
+    Case("pg-plan-cache", planned_again, _ONLY),
+    Case("pg-generic-plans", planned_blindly, _ONLY),
+    Case("pg-compressed-images", compressed_images, _ONLY),
 )

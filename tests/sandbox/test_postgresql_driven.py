@@ -115,6 +115,11 @@ def test_a_load_passes_a_pooler(state: Path, postgresql: str, tmp_path: Path, mo
         # The host's figures are those of the server behind it, which is on this machine.
         assert step.host is not None
         assert step.host.process_cpu_user
+        # The pooler says what its connections do, and the kernel what its thread does.
+        assert step.server is not None
+        assert step.server.means["pgbouncer.sv_active"] > 0
+        assert step.server.means["pgbouncer.cl_active"] > 0
+        assert step.host.rates["between.thread_run_s"] > 0
 
 
 def test_the_next_one_starts_on_tables_that_were_kept(

@@ -10,6 +10,7 @@ from loadstone.model.finding import Finding
 EXPLAINS: dict[str, tuple[str, ...]] = {
     # A change that has to search for its rows locks each one that it reads.
     "missing-index": ("row-locks", "deadlocks"),
+    "generic-plans": ("row-locks", "deadlocks"),
     # Others that use the disk fill its queue.
     "disk-neighbour": ("disk-cap",),
     # The log is full of changes whose pages nobody flushed in time.

@@ -220,6 +220,14 @@ EXAMPLES = (
     ),
     Example(
         missing_index.RULE,
+        a_case(at(**_SCANNED), variables={"plan_cache_mode": "force_generic_plan"}),
+        a_case(at(**_LOOKED_UP), variables={"plan_cache_mode": "force_generic_plan"}),
+        a_case(at(rates={_ROWS: None})),
+        needs=f"server counter {_ROWS}",
+        named="generic-plans",
+    ),
+    Example(
+        missing_index.RULE,
         a_case(at(**_SCANNED)),
         a_case(at(**_LOOKED_UP)),
         a_case(at(rates={_ROWS: None})),

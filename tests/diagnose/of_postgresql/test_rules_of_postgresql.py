@@ -222,3 +222,20 @@ def test_more_places_for_locks_are_tried_where_a_setting_gives_them(
     assert found is not None
     tried = [one.value for one in found.trial.settings] if found.trial else []
     assert tried == ([wanted] if wanted else [])
+
+
+def test_scans_by_plans_without_values_are_tried_with_plans_for_them() -> None:
+    scanned = at(rates=SCANNED, step=READ_WHOLE)
+    generic = {"plan_cache_mode": "force_generic_plan"}
+    found = missing_index.RULE.judge(a_case(scanned, variables=generic))
+    assert found is not None and found.trial is not None
+    assert found.cause == "generic-plans"
+    assert [(one.name, one.value) for one in found.trial.settings] == [("plan_cache_mode", "auto")]
+    # What is sent as text is planned with its values, and other settings say more.
+    as_text = replace(a_case(scanned, variables=generic), drive={"protocol": "text"})
+    ruled_out = a_case(scanned, variables={**generic, "enable_bitmapscan": "off"})
+    for other in (as_text, ruled_out):
+        named = missing_index.RULE.judge(other)
+        assert named is not None and named.cause == "missing-index"
+    # Plans without values that use an index read no row for nothing.
+    assert missing_index.RULE.judge(a_case(variables=generic)) is None

@@ -1,6 +1,6 @@
 """What pg_stat_statements counted of the load's statements in the step, where it is there.
 
-Its times are those of statements from begin to end, their waits for a core and for locks included.
+Its times are those of statements from begin to end, with their waits for locks and disks.
 A rule that can do without it asks whether it is `None`; nothing of it is a constant.
 
 Source: https://www.postgresql.org/docs/current/pgstatstatements.html
@@ -8,12 +8,11 @@ Source: https://www.postgresql.org/docs/current/pgstatstatements.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import CORES
+from loadstone.diagnosis.holds import CORES, SERVER
 from loadstone.diagnosis.rules.postgresql import versions
-from loadstone.model.account import Place
 from loadstone.model.hot_spots import CountedStatement
 from loadstone.model.message import Message, say
 
@@ -47,32 +46,22 @@ def most_by(case: Case, spent: Callable[[CountedStatement], float | None]) -> li
     return [say("Most by: {statement}", statement=worst.statement)]
 
 
-def parts_of_time(case: Case, users: float) -> Mapping[Place, float]:
-    """By place of the cores, the part that so many users' time is who work there or wait for it.
-
-    Empty without an account.
-    """
-    account = case.step.account
-    inside = account.users * account.share_of(*CORES) if account else 0.0
-    return dict.fromkeys(CORES, min(users / inside, 1.0)) if inside else {}
-
-
 def cores_of(case: Case, users: float | None) -> float | None:
-    """Cores that so many users take, who wait for one as long as all do; `None`: not known."""
-    account = case.step.account
-    if users is None or account is None:
-        return None
-    running, waiting = account.share_of("on core"), account.share_of("waiting for a core")
-    return users * running / (running + waiting) if running else None
+    """Cores that so many users take at most; `None`: not known.
 
-
-def share_of_time(case: Case, users: float) -> float:
-    """The share of the users' time that this is, as far as they are at the cores.
-
-    Raises:
-        Missing: the step has no account.
+    Who wakes up waits for a core before the statement's clock starts, so that its times are mostly
+    work. What all statements take without their waits at other places, and is more than was on a
+    core, was waiting for one: of that each has its part.
     """
-    return min(users / case.users, case.needed(case.time_at(*CORES)))
+    account, found = case.step.account, statements(case)
+    if users is None or account is None or found is None:
+        return None
+    running = account.users * account.share_of("on core")
+    if not running:  # nobody looked at the threads
+        return users
+    every = _users(case, lambda one: one.exec_s + (one.plan_s or 0.0)) or 0.0
+    waits = account.users * account.share_of(*(one for one in SERVER if one not in CORES))
+    return users * min(running / max(every - waits, users), 1.0) if users else 0.0
 
 
 def _users(case: Case, spent: Callable[[CountedStatement], float | None]) -> float | None:

@@ -4,7 +4,8 @@ Rows that scans of tables read count as returned, those that indexes lead to as 
 Entries of an index that is scanned alone are returned and not fetched: where the tables' own
 figures are read, these rows are not among those that scans of the tables read.
 
-The planner does not use an index that its settings rule out, or make look dear.
+The planner does not use an index that its settings rule out, or make look dear. Nor does it use one
+for a rare value where it has to plan without the value (plan_cache_mode=force_generic_plan).
 
 Sources: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-DATABASE-VIEW
 and https://www.postgresql.org/docs/current/runtime-config-query.html
@@ -20,7 +21,7 @@ from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, parts_of
 from loadstone.diagnosis.others_work import not_of_ours
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import counted, versions
+from loadstone.diagnosis.rules.postgresql import counted, plan_cache, versions
 from loadstone.diagnosis.rules.postgresql.versions import ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
@@ -77,6 +78,9 @@ def judge(case: Case) -> Finding | None:
     if scanned < few or scanned < MOST * returned or not_of_ours(case) is not None:
         return None
     cores, against = server_cores(case), _against_indexes(case)
+    share = min((scanned - useful) * ROW_S / cores, 1.0) if cores else None
+    if plan_cache.is_generic(case) and not against:
+        return _planned_without_values(case, scanned, useful, share)
     return Finding(
         cause="missing-index",
         group="setting",
@@ -96,7 +100,7 @@ def judge(case: Case) -> Finding | None:
             case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), few),
             case.seen(plain(_FETCHED), fetched, say_in("unit", "/s")),
         ),
-        share=min((scanned - useful) * ROW_S / cores, 1.0) if cores else None,
+        share=share,
         confidence=0.8,
         remedy=say(
             "Create an index on the columns of the WHERE clause; EXPLAIN shows what is read now, "
@@ -104,6 +108,38 @@ def judge(case: Case) -> Finding | None:
             "ANALYZE, and compare the types of column and value."
         ),
         trial=dynamic(case, against, say("settings that keep the planner from indexes")),
+        acts_on="server CPU",
+    )
+
+
+def _planned_without_values(
+    case: Case, scanned: float, useful: float, share: float | None
+) -> Finding:
+    """The same rows, where the one known reason is that no plan is made for a value."""
+    return Finding(
+        cause="generic-plans",
+        group="setting",
+        sentence=sentences(
+            say(
+                "With plan_cache_mode=force_generic_plan statements are planned without their "
+                "values, and {rows} rows a second are read by scans for {useful} rows returned or "
+                "changed: an index helps with rare values alone, or there is none.",
+                rows=Number(scanned),
+                useful=Number(useful),
+            ),
+            *counted.most_by(case, lambda one: one.pages_hit + one.pages_read),
+        ),
+        evidence=(
+            case.seen(say("rows read in scans"), scanned, say_in("unit", "/s"), FEWEST),
+            case.seen(say("rows returned or changed"), useful, say_in("unit", "/s")),
+        ),
+        share=share,
+        confidence=0.7,
+        remedy=say(
+            "Set plan_cache_mode=auto, with which plans for single values are kept where they are "
+            "cheaper; if that changes nothing, create an index on the columns of the WHERE clause."
+        ),
+        trial=dynamic(case, {"plan_cache_mode": "auto"}, say("plans without values")),
         acts_on="server CPU",
     )
 
@@ -186,6 +222,7 @@ RULE = Rule(
     "missing-index",
     say("a missing index"),
     judge,
+    also={"generic-plans": say("plans are made without the values")},
     holds=part_of(*CORES, *PAGE_READS),
     holds_in=_holds,
 )

@@ -34,6 +34,11 @@ def is_forced(case: Case) -> bool:
     return is_prepared(case) and case.variable("plan_cache_mode") == "force_custom_plan"
 
 
+def is_generic(case: Case) -> bool:
+    """Whether a setting has prepared statements planned without their values."""
+    return is_prepared(case) and case.variable("plan_cache_mode") == "force_generic_plan"
+
+
 def judge(case: Case) -> Finding | None:
     """Statements a second times a plan, where generic plans are ruled out."""
     case.needed(case.variable("plan_cache_mode"))

@@ -9,13 +9,21 @@ https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-D
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import counted, lock_manager, plan_cache, versions
+from loadstone.diagnosis.rules.postgresql import (
+    counted,
+    lock_manager,
+    page_images,
+    plan_cache,
+    versions,
+)
 from loadstone.diagnosis.trials import client, dynamic
+from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import Message, plain, say, say_in, sentences
@@ -27,7 +35,7 @@ SHARE = 0.1
 def judge(case: Case) -> Finding | None:
     """The server's own clock says how long it plans; a setting that wants it is another cause."""
     users = case.needed(counted.planning(case))
-    share = counted.share_of_time(case, users)
+    share = case.needed(page_images.time_of(case, _parts(case)))
     if share < SHARE or plan_cache.is_forced(case):
         return None
     return Finding(
@@ -41,6 +49,12 @@ def judge(case: Case) -> Finding | None:
         trial=_trial(case),
         acts_on="server CPU",
     )
+
+
+def _parts(case: Case) -> Mapping[Place, float]:
+    """Of the work on a core, and of the wait for one; empty without an account."""
+    used = counted.cores_of(case, counted.planning(case))
+    return {} if used is None else parts_of_work(case, used)
 
 
 def _plans(case: Case) -> float:
@@ -98,8 +112,8 @@ def _trial(case: Case) -> Trial | None:
 
 
 def _holds(case: Case) -> Holds | None:
-    users = counted.planning(case)
-    return parts_of(counted.parts_of_time(case, users)) if users else None
+    parts = _parts(case)
+    return parts_of(parts) if parts else None
 
 
 RULE = Rule(

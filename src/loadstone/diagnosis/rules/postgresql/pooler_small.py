@@ -57,7 +57,8 @@ def judge(case: Case) -> Finding | None:
         confidence=0.85,
         remedy=say(
             "Give the pooler more connections (PgBouncer: default_pool_size), or keep transactions "
-            "shorter."
+            "shorter. If its own process uses a whole core, it is the limit: start more of them "
+            "(so_reuseport)."
         ),
     )
 
