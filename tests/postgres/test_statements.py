@@ -157,6 +157,25 @@ def test_planning_of_many_partitions_is_named_with_its_statement(
     assert step.server.highest["pg_locks.most_of_a_session"] > 100
 
 
+@pytest.mark.nightly
+def test_statements_that_keep_their_plan_have_no_cause_in_planning(
+    counting: Server, shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    target = ("--target", url(counting, shop), "--tables", "2", "--table-size", "1000")
+    called("prepare", *target, "--yes", folder=tmp_path)
+    called(
+        "run", "oltp_read_only", *target, "--yes", "--concurrency", "4", "--duration", "4",
+        "--warmup", "1", folder=tmp_path,
+    )  # fmt: skip
+    found, (step,) = diagnosed(only_run(tmp_path))
+    assert not {"planning", "plan-cache", "generic-plans", "jit"} & {one.cause for one in found}
+    assert step.hot_spots is not None
+    lookups = by_text(step.hot_spots)["SELECT c FROM sbtestN WHERE id=?"]
+    assert lookups.plans is not None
+    assert lookups.plans < 0.1 * lookups.calls
+
+
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
