@@ -15,6 +15,9 @@ pub enum Verdict {
     NotCommitted,
     /// This statement cannot be prepared, but may be sent as text.
     CannotPrepare,
+    /// The server does not know the prepared statement, nor others of this connection: the session
+    /// behind a proxy is another one now, for example.
+    HandleUnknown,
     /// The server closes the connection after it.
     ConnectionEnds {
         /// Another attempt to connect may succeed.

@@ -35,6 +35,7 @@ pub fn verdict(code: Code) -> Verdict {
         // open.
         1205 | 1290 | 1792 | 1836 | 3101 => Verdict::NotCommitted,
         1295 => Verdict::CannotPrepare,
+        1243 => Verdict::HandleUnknown,
         // Shutdown in progress, the network failed.
         1053 | 1158..=1161 => Verdict::ConnectionEnds { passes: true },
         // Connection killed, disconnected for inactivity (MySQL 8.0.24+), aborted.
@@ -153,6 +154,7 @@ mod tests {
         assert_eq!(of(1045), Verdict::LoginRefused);
         assert_eq!(of(1049), Verdict::UnknownDatabase);
         assert_eq!(of(1295), Verdict::CannotPrepare);
+        assert_eq!(of(1243), Verdict::HandleUnknown);
         assert_eq!(of(3159), Verdict::TlsRefused);
         assert_eq!(WireError::TlsNotOffered.code(), error_code(2026));
         assert_eq!(WireError::EarlyBytes.code(), error_code(2027));

@@ -103,6 +103,11 @@ impl Connection {
         self.handles.insert(key(statement), handle);
     }
 
+    /// Forgets how statements are sent: each is prepared again when it is next needed.
+    pub(crate) fn forget_handles(&mut self) {
+        self.handles.clear();
+    }
+
     /// Sends a whole command, whose answer will be of the kind `expected`. Returns its size on the
     /// wire, in bytes.
     pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<usize> {

@@ -245,9 +245,16 @@ impl ShardContext {
     }
 
     /// What this error means for an event that was tried so often, the first time `age` ago.
-    pub(crate) fn after_error(&self, code: ErrorCode, tries: u32, age: Nanos) -> AfterError {
+    /// `may_pass`: whatever the plan lists, another attempt is worth it.
+    pub(crate) fn after_error(
+        &self,
+        code: ErrorCode,
+        tries: u32,
+        age: Nanos,
+        may_pass: bool,
+    ) -> AfterError {
         let settings = &self.settings;
-        if settings.restarts(code) {
+        if settings.restarts(code) || (may_pass && settings.on_error.restarts()) {
             let again = |limit: TryLimit| self.is_loading() && limit.allows(tries, age);
             let is_allowed = settings.try_limit.is_none_or(again);
             return if is_allowed { AfterError::Restart } else { AfterError::Fail };

@@ -54,9 +54,10 @@ impl User {
         verdict: Verdict,
         now: Nanos,
     ) {
+        let prepares_again = verdict == Verdict::HandleUnknown && self.prepares_again();
         let Activity::Busy(event) = &mut self.activity else { return };
         let (statement, began, is_retried) = (event.statement, event.began, event.is_retried());
-        let after = shard.after_error(error.code, event.tries, now - event.due);
+        let after = shard.after_error(error.code, event.tries, now - event.due, prepares_again);
         self.machine.refused(verdict);
         self.machine.failed(error);
         shard.meter.error(error.code, self.labels(), now - began);
@@ -95,6 +96,21 @@ impl User {
         }
     }
 
+    /// All statements of the connection will be prepared again. Returns whether that may help the
+    /// event: it has not been tried yet.
+    ///
+    /// The event begins again rather than with that statement: what it did before within its
+    /// transaction is lost if the session is another one.
+    fn prepares_again(&mut self) -> bool {
+        let (Activity::Busy(event), Link::Open(connection)) = (&mut self.activity, &mut self.link)
+        else {
+            return false;
+        };
+        connection.forget_handles();
+        event.unknown_handles += 1;
+        event.unknown_handles == 1
+    }
+
     fn count_failed(&self, shard: &mut ShardContext, is_retried: bool) {
         if is_retried {
             shard.meter.retried(self.member);
@@ -116,13 +132,13 @@ impl User {
     /// The failed attempt has left no trace on the server.
     pub(super) fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
-        let Event { due, started, tries, statements, .. } = *event;
+        let Event { due, started, tries, statements, unknown_handles, .. } = *event;
         if !restart {
             shard.user_is_free();
             self.renew_when_served(shard);
             return self.find_next(shard, statements == 0, now);
         }
-        let course = Course { due, started, tries: tries + 1 };
+        let course = Course { due, started, tries: tries + 1, unknown_handles };
         if statements == 0 {
             // An attempt that failed without a statement would begin the next one from in here.
             self.activity = Activity::Busy(Event::new(course, now));

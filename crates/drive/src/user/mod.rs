@@ -104,6 +104,8 @@ pub(crate) struct Event {
     statements: u32,
     /// How often it was started.
     tries: u32,
+    /// How often the server did not know a statement that it had prepared.
+    unknown_handles: u32,
     pending: Pending,
     /// What was sent in a pipeline that is not over.
     pipeline: Option<Box<Pipeline>>,
@@ -115,6 +117,7 @@ struct Course {
     due: Nanos,
     started: Nanos,
     tries: u32,
+    unknown_handles: u32,
 }
 
 /// What the server's next answer belongs to.
@@ -133,7 +136,8 @@ enum Pending {
 
 impl Event {
     /// An attempt that begins now.
-    fn new(Course { due, started, tries }: Course, now: Nanos) -> Self {
+    fn new(course: Course, now: Nanos) -> Self {
+        let Course { due, started, tries, unknown_handles } = course;
         Self {
             due,
             started,
@@ -142,6 +146,7 @@ impl Event {
             statement: NO_STATEMENT,
             statements: 0,
             tries,
+            unknown_handles,
             pending: Pending::Answer,
             pipeline: None,
         }

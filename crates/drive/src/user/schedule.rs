@@ -199,6 +199,7 @@ impl User {
     fn start(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos, held_by: HeldBy) {
         shard.meter.event_started(self.member, now - due, held_by);
         shard.busy += 1;
-        self.begin_attempt(shard, Course { due, started: now, tries: 1 }, now);
+        let course = Course { due, started: now, tries: 1, unknown_handles: 0 };
+        self.begin_attempt(shard, course, now);
     }
 }

@@ -15,9 +15,17 @@ const END_OF_ROWS: &[u8] = &[0xfe, 0, 0, 2, 0];
 /// Bytes of one row.
 const ROW: usize = 64 * 1024;
 
+/// The first byte of a command that prepares a statement, and of one that executes it.
+pub(crate) const PREPARE: u8 = 0x16;
+pub(crate) const EXECUTE: u8 = 0x17;
+
 /// What the server does with a statement.
 pub(crate) enum Reply {
     Ok,
+    /// It is prepared under this number, and has one parameter.
+    Prepared(u32),
+    /// An error packet with this number.
+    Error(u16),
     /// These bytes, of [`compressed_rows`].
     Ready(Arc<Vec<u8>>),
     /// So many rows of 64 KiB each.
@@ -29,33 +37,42 @@ pub(crate) enum Reply {
 /// Serves each connection in a thread of its own: `decide` is called with the connection's number
 /// for each statement. Returns the port.
 pub(crate) fn serve(decide: impl Fn(usize) -> Reply + Clone + Send + 'static) -> u16 {
+    serve_commands(move |number, _| decide(number))
+}
+
+/// As [`serve`], with the command that is to be answered.
+pub(crate) fn serve_commands(
+    decide: impl Fn(usize, &[u8]) -> Reply + Clone + Send + 'static,
+) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     thread::spawn(move || {
         for (number, socket) in listener.incoming().enumerate() {
             let decide = decide.clone();
             // A connection ends with an error when the step ends.
-            thread::spawn(move || socket.and_then(|socket| talk(socket, || decide(number))));
+            thread::spawn(move || socket.and_then(|socket| talk(socket, |command| decide(number, command))));
         }
     });
     port
 }
 
-fn talk(mut socket: TcpStream, decide: impl Fn() -> Reply) -> io::Result<()> {
+fn talk(mut socket: TcpStream, decide: impl Fn(&[u8]) -> Reply) -> io::Result<()> {
     socket.set_nodelay(true)?;
     socket.write_all(&packets(0, [greeting().as_slice()]))?;
     let is_compressed = u32::from(read_packet(&mut socket, 4)?[0]) & COMPRESS != 0;
     socket.write_all(&packets(2, [OK]))?;
     loop {
         // A command is short, so it is sent as it is, also within a compressed packet.
-        read_packet(&mut socket, if is_compressed { 7 } else { 4 })?;
-        let reply = decide();
+        let command = read_packet(&mut socket, if is_compressed { 7 } else { 4 })?;
+        let reply = decide(&command);
         let answer = match &reply {
             Reply::Ready(bytes) => {
                 socket.write_all(bytes)?;
                 continue;
             }
             Reply::Ok => packets(1, [OK]),
+            Reply::Prepared(id) => prepared(*id),
+            Reply::Error(number) => packets(1, [error(*number).as_slice()]),
             Reply::Rows(count) => rows(*count, true),
             Reply::Torn(count) => rows(*count, false),
         };
@@ -84,6 +101,19 @@ fn greeting() -> Vec<u8> {
     out.extend(high.to_le_bytes());
     out.extend([21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     out.extend(b"123456789012\0mysql_native_password\0");
+    out
+}
+
+fn prepared(id: u32) -> Vec<u8> {
+    let parameter = b"\x03def\0\0\0\x01?\0\x0c\x3f\0\0\0\0\0\x08\0\0\0\0\0";
+    let [a, b, c, d] = id.to_le_bytes();
+    packets(1, [&[0, a, b, c, d, 0, 0, 1, 0, 0, 0, 0][..], parameter, END_OF_ROWS])
+}
+
+fn error(number: u16) -> Vec<u8> {
+    let mut out = vec![0xff];
+    out.extend(number.to_le_bytes());
+    out.extend(b"#HY000as the test has it");
     out
 }
 

@@ -1,0 +1,123 @@
+//! A server that no longer knows the statements which it prepared, as a session that a proxy has moved to
+//! another server.
+
+use crate::server::{EXECUTE, PREPARE, Reply, serve_commands};
+use loadstone_drive::{Drive, Next, Plan, Record};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Nothing here takes longer, even in a debug build on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const UNKNOWN: u16 = 1243;
+
+/// The numbers of the executed statements, and what was prepared, in order.
+#[derive(Default)]
+struct Seen {
+    prepared: u32,
+    executed: Vec<u32>,
+}
+
+/// What a step with one user and so many events has counted.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    events: u64,
+    failed: u64,
+    restarts: u64,
+    errors: u64,
+    failure: Option<String>,
+}
+
+/// Drives point selects against a server that refuses the executions which `refuses` says, by their number and
+/// the statement's.
+fn drive(
+    on_error: &str,
+    events: u64,
+    refuses: impl Fn(usize, u32) -> Option<u16> + Clone + Send + 'static,
+) -> (Told, Arc<Mutex<Seen>>) {
+    let seen = Arc::<Mutex<Seen>>::default();
+    let of_server = seen.clone();
+    let port = serve_commands(move |_, command| {
+        let mut seen = of_server.lock().expect("no panic");
+        match command.first() {
+            Some(&PREPARE) => {
+                seen.prepared += 1;
+                Reply::Prepared(seen.prepared)
+            }
+            Some(&EXECUTE) => {
+                let id = u32::from_le_bytes(command[1..5].try_into().expect("four bytes"));
+                seen.executed.push(id);
+                refuses(seen.executed.len(), id).map_or(Reply::Ok, Reply::Error)
+            }
+            _ => Reply::Ok,
+        }
+    });
+    let text = format!(
+        r#"{{"targets": [{{"host": "127.0.0.1", "port": {port}, "user": "u", "password": "p",
+            "database": null, "tls": {{"mode": "disabled"}}}}],
+        "workload": {{"name": "oltp_point_select"}}, "protocol": "prepared", "users": 1,
+        "arrival": {{"kind": "closed"}}, "stop": {{"kind": "events", "events": {events}, "duration_s": 60}}, "drain_s": 1,
+        "connect": {{"at_once": 1, "timeout_s": 60, "retries": 0, "backoff_s": 0}},
+        "session": {{"init_sql": [], "isolation": null, "charset": null}},
+        "on_error": "{on_error}", "restart_on": ["1213"], "shards": 1, "seed": 3, "tag": "t"}}"#
+    );
+    let drive = Drive::start(Plan::from_json(&text).expect("a plan")).expect("threads");
+    (told(&drive), seen)
+}
+
+fn told(drive: &Drive) -> Told {
+    let mut told = Told::default();
+    loop {
+        let Next::Record(record) = drive.next(PATIENCE) else { panic!("it did not end") };
+        match *record {
+            Record::Sample(sample) => {
+                told.events += sample.counts.work.events;
+                told.failed += sample.counts.work.failed;
+                told.restarts += sample.counts.work.restarts;
+                told.errors += sample.errors.values().sum::<u64>();
+            }
+            Record::End(end) => {
+                told.failure = end.error.map(|failure| failure.message);
+                return told;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_statement_that_the_server_no_longer_knows_is_prepared_again_and_the_event_goes_on() {
+    // From the third execution on it knows nothing that was prepared before.
+    let (told, seen) = drive("restart", 5, |number, id| (number > 2 && id == 1).then_some(UNKNOWN));
+    assert_eq!(told, Told { events: 5, restarts: 1, errors: 1, ..Told::default() });
+    let seen = seen.lock().expect("no panic");
+    assert_eq!((seen.prepared, seen.executed.as_slice()), (2, &[1, 1, 1, 2, 2, 2][..]));
+}
+
+#[test]
+fn each_loss_is_made_good_once() {
+    // It forgets everything before each third execution.
+    let (told, _) = drive("restart", 9, |number, _| (number % 3 == 0).then_some(UNKNOWN));
+    assert_eq!(told, Told { events: 9, restarts: 4, errors: 4, ..Told::default() });
+}
+
+#[test]
+fn a_server_that_never_knows_its_statements_ends_the_step() {
+    let (told, seen) = drive("restart", 5, |_, _| Some(UNKNOWN));
+    assert!(told.failure.expect("a reason").contains("as the test has it"));
+    assert_eq!(told.events, 0);
+    // Before the step has ended another event may begin, which is tried twice as well.
+    assert!((1..told.errors).contains(&told.restarts), "{} of {}", told.restarts, told.errors);
+    assert_eq!(seen.lock().expect("no panic").executed[..2], [1, 2]);
+}
+
+#[test]
+fn where_errors_only_count_the_next_event_prepares_again() {
+    let (told, _) = drive("continue", 5, |number, id| (number > 2 && id == 1).then_some(UNKNOWN));
+    assert_eq!(told, Told { events: 4, failed: 1, errors: 1, ..Told::default() });
+}
+
+#[test]
+fn where_every_error_ends_the_step_this_one_does_too() {
+    let (told, _) = drive("stop", 5, |number, _| (number == 3).then_some(UNKNOWN));
+    assert_eq!((told.failed, told.restarts, told.failure.is_some()), (1, 0, true));
+}
