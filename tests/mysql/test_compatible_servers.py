@@ -10,6 +10,7 @@ from typing import Any
 
 import pymysql
 import pytest
+from pymysql.constants import CLIENT
 
 from loadstone.model.compatible import Flavour, is_another, name_of, restart_on
 from loadstone.model.error_codes import RESTART_ON
@@ -59,6 +60,8 @@ class Answering:
     def __init__(self, greeting: str, variables: dict[str, str], refuses: int | None) -> None:
         self._greeting, self._variables, self._refuses = greeting, variables, refuses
         self._rows: list[tuple[str, str]] = []
+
+    server_capabilities = CLIENT.LOCAL_FILES
 
     def get_server_info(self) -> str:
         return self._greeting
@@ -115,6 +118,8 @@ def test_rows_are_sent_as_statements_where_there_is_no_load_data(
 ) -> None:
     connection: Any = Answering(greeting, {"local_infile": "ON"}, None)
     assert takes_files(connection) is takes
+    connection.server_capabilities = 0
+    assert not takes_files(connection), "a proxy that does not offer it"
 
 
 @pytest.mark.parametrize("number", [1064, 1105, 1235])

@@ -79,6 +79,15 @@ class Administration(_Base):
     _auth_plugin_name: str
     asked: tuple[float, str] | None = None
     """The time on the monotonic clock and the text of a statement that is not answered yet."""
+    greeting_s = 0.0
+    """Seconds from the end of connecting to the end of the greeting."""
+    reach: Callable[[], Administration] | None = None
+    """Logs in once more, in the same way."""
+    shares_sessions: bool | None = None
+    """Whether a proxy gives its session to others; `None`: not tried yet."""
+    session_settings: tuple[str, ...] = ()
+    """The statements that set something for this session."""
+    _is_marked = True
 
     def __init__(
         self,
@@ -117,6 +126,21 @@ class Administration(_Base):
         finally:
             self._read_timeout = statement_s
 
+    def _get_server_information(self) -> None:
+        began = time.monotonic()
+        super()._get_server_information()  # type: ignore[misc]
+        self.greeting_s = time.monotonic() - began
+
+    def asked_exactly(self, statement: str) -> tuple[tuple[Any, ...], ...]:
+        """The rows of a statement that is sent to the letter, without a mark that it is ours."""
+        self._is_marked = False
+        try:
+            with self.cursor() as cursor:
+                cursor.execute(statement)
+                return tuple(cursor.fetchall())
+        finally:
+            self._is_marked = True
+
     def _request_authentication(self) -> None:
         # PyMySQL would send the password at once if the greeting named sha256_password. Only start
         # with methods that reveal nothing; for others the server must ask by name.
@@ -126,9 +150,11 @@ class Administration(_Base):
 
     def _execute_command(self, command: int, sql: str | bytes) -> None:
         self._expect_answer(self._longest_answer_s)
-        text = sql if isinstance(sql, str) else sql[:_SHOWN].decode(errors="replace")
+        text = sql if isinstance(sql, str) else sql.decode(errors="replace")
         self.asked = (time.monotonic(), text[:_SHOWN])
-        if command == COMMAND.COM_QUERY:
+        if text.startswith("SET SESSION "):
+            self.session_settings += (text,)
+        if command == COMMAND.COM_QUERY and self._is_marked:
             # Who reads the server's log later can tell our statements from the load.
             sql = f"{MARK} {sql}" if isinstance(sql, str) else f"{MARK} ".encode() + sql
         with _as_protocol_errors(self):

@@ -51,7 +51,7 @@ def connect(
 
 def _logged_in(
     endpoint: Endpoint, timeouts: Timeouts, schema: str | None, tls: ssl.SSLContext | None
-) -> Connection:
+) -> Administration:
     target = endpoint.target
     try:
         connection = Administration(
@@ -77,6 +77,7 @@ def _logged_in(
         # nothing else works. PyMySQL only sets this if it opens the socket itself.
         connection._secure = target.socket is not None  # type: ignore[attr-defined]
         connection.connect(_unix_socket(target, timeouts))
+        connection.reach = lambda: _logged_in(endpoint, timeouts, schema, tls)
         return connection
     except (RuntimeError, ValueError) as error:  # a login method whose package is missing
         said = say("cannot log in to {place}: {reason}", place=target.place, reason=str(error))

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pymysql
+from pymysql.constants import CLIENT
 
 from loadstone.model.compatible import Flavour
 from loadstone.model.managed import managed_by
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.processlist import is_passed_on, is_readdressed
+from loadstone.mysql.proxies import between
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import RowCount, ServerFacts, TableFacts, mark_in
@@ -59,8 +61,7 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
     facts = facts_of(
         variables, status, cipher.get("Ssl_cipher", ""), greeting=_text(own.get_server_info())
     )
-    between = _between(connection, target)
-    return facts.model_copy(update={"started_s": started_s} | between)
+    return facts.model_copy(update={"started_s": started_s} | _between(connection, target))
 
 
 def _started_s(status: Mapping[str, str]) -> float | None:
@@ -69,15 +70,25 @@ def _started_s(status: Mapping[str, str]) -> float | None:
     return None if up_s is None else time.clock_gettime(time.CLOCK_BOOTTIME) - up_s
 
 
-def _between(connection: Connection, target: Target) -> dict[str, bool]:
-    """What its list of connections shows of something between it and its clients."""
+def _between(connection: Connection, target: Target) -> dict[str, object]:
+    """What its list of connections shows of something between it and its clients.
+
+    Raises:
+        TargetError: the connection was lost, or another login was refused.
+    """
     try:
-        return {
-            "is_passed_on": is_passed_on(connection, target),
-            "is_readdressed": is_readdressed(connection, target),
-        }
+        passed_on, readdressed = (
+            is_passed_on(connection, target),
+            is_readdressed(connection, target),
+        )
     except TargetError:  # it shows no list of its connections
         return {}
+    found: dict[str, object] = {"is_passed_on": passed_on, "is_readdressed": readdressed}
+    if passed_on:
+        own: Any = connection
+        with statement_errors(target):
+            found["between"] = between(own, target)
+    return found
 
 
 def facts_of(
@@ -141,10 +152,11 @@ def takes_files(connection: Connection) -> bool:
     """Whether the server has LOAD DATA, if it allows it.
 
     Vitess sends statements to the servers of the rows, and refuses that one; what it shows as
-    local_infile is of a server behind it.
+    local_infile is of a server behind it. Other proxies say in their greeting that they have not.
     """
     own: Any = connection
-    return flavour_of(_text(own.get_server_info()), "", "", {}) != "vitess"
+    offers = bool(own.server_capabilities & CLIENT.LOCAL_FILES)
+    return offers and flavour_of(_text(own.get_server_info()), "", "", {}) != "vitess"
 
 
 def schema_exists(connection: Connection, target: Target, schema: str) -> bool:

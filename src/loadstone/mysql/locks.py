@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pymysql
 
@@ -16,10 +17,11 @@ from loadstone.model.message import say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import answering_within, statement_errors
 from loadstone.mysql.errors import number_in
-from loadstone.mysql.processlist import SEE_OTHERS, processes
+from loadstone.mysql.processlist import SEE_OTHERS, is_passed_on, processes
+from loadstone.mysql.proxies import shares_sessions
 from loadstone.servers import locks as common
 from loadstone.servers.connection import Connection
-from loadstone.servers.errors import TargetError
+from loadstone.servers.errors import GuardError, TargetError
 from loadstone.servers.locks import Holder, NoLocks
 from loadstone.servers.processes import Process
 from loadstone.servers.sanitize import plain
@@ -38,7 +40,39 @@ _NO_LOCKS = (1064, 1105, 1235, 1305, 1370, 1630)
 
 
 def refuse_shared(connection: Connection, target: Target) -> None:
-    """Accept every connection: proxies keep a session with locks for its client."""
+    """Refuse a connection whose locks a proxy gives to other clients, too.
+
+    Raises:
+        GuardError: it does.
+        TargetError: the server refused, or the connection was lost.
+    """
+    if _is_shared(connection, target):
+        raise GuardError(
+            "serves_others",
+            say(
+                "{place} is a proxy that gives a session with locks to other clients, too: nothing"
+                " would keep others out of the schema while tables change",
+                place=target.place,
+            ),
+            say("name the server's own address in --target"),
+        )
+
+
+def _is_shared(connection: Connection, target: Target) -> bool:
+    try:
+        if not is_passed_on(connection, target):
+            return False
+    except TargetError:  # it shows no list of its connections
+        return False
+    own: Any = connection
+    with statement_errors(target):
+        return shares_sessions(own)
+
+
+def _refuse_lock(connection: Connection, target: Target) -> None:
+    if _is_shared(connection, target):
+        said = say("{place} is a proxy that keeps no locks for a client", place=target.place)
+        raise NoLocks("not_supported", said)
 
 
 def take(
@@ -49,9 +83,10 @@ def take(
     `wait_s`: how long to wait for another holder; `None`: the grace period for killed clients.
 
     Raises:
-        NoLocks: the server has none.
+        NoLocks: the server has none, or a proxy would give it to others.
         TargetError: the server refused, the connection was lost, or nobody gets the lock.
     """
+    _refuse_lock(connection, target)
     # We wait ourselves, as servers may limit the time of statements.
     until = time.monotonic() + (common.GRACE_S if wait_s is None else wait_s)
     for tries in itertools.count(1):
@@ -77,6 +112,7 @@ def announce(connection: Connection, target: Target, name: str) -> None:
     Raises:
         TargetError: the connection was lost, or the server has no such locks.
     """
+    _refuse_lock(connection, target)
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute("DO GET_LOCK(%s, 0)", (name,))
         cursor.execute(f"SET SESSION wait_timeout = {IDLE_S}")

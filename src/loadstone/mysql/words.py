@@ -21,6 +21,9 @@ hints_by_code: Mapping[str, Message] = {
     "1062": say(
         "rows with that key exist already: --on-error continue counts such errors and goes on"
     ),
+    "1243": say(
+        "something in between does not keep prepared statements for its clients: use --text"
+    ),
     "1290": say("the server is read-only: is it a replica?"),
     "1461": say("raise max_prepared_stmt_count on the server, or use --text"),
     "1836": say("the server is read-only: is it a replica?"),

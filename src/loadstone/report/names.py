@@ -90,6 +90,7 @@ ERROR_MEANINGS: Mapping[str, Message] = {
     "1146": say("no such table"),
     "1205": say("lock wait timeout"),
     "1213": say("deadlock"),
+    "1243": say("prepared statement unknown"),
     "1412": say("table has changed"),
     "1461": say("too many prepared statements"),
     "1615": say("statement needs to be prepared again"),

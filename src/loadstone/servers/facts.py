@@ -48,6 +48,21 @@ TABLE_NAMES: dict[Numbered, str] = {
 _MARK = re.compile(r"loadstone ([0-9a-f]{16})")
 
 
+class Between(Frozen):
+    """What answers clients in a server's place, and passes statements on to it."""
+
+    name: str | None
+    """Its product, if it says so."""
+    shares_sessions: bool
+    """Whether it gives a session with a lock to other clients, too."""
+    greeting_s: float
+    """Seconds from the end of connecting to the first byte that it sent."""
+    ping_s: float
+    """Seconds of the fastest ping, which it may answer itself."""
+    statement_s: float
+    """Seconds of the fastest statement that reads nothing."""
+
+
 class ServerFacts(Frozen):
     """The server as it describes itself; `variables` has all of them, as text."""
 
@@ -71,6 +86,8 @@ class ServerFacts(Frozen):
     """The managed service that it belongs to, if it is one that is known."""
     is_passed_on: bool = False
     """Whether something else answers its clients, as a proxy does."""
+    between: Between | None = None
+    """That, where it is known in detail."""
     is_readdressed: bool = False
     """Whether it sees its clients at other ports than they have, as behind a proxy of TCP."""
 

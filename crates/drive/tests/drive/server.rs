@@ -50,7 +50,9 @@ pub(crate) fn serve_commands(
         for (number, socket) in listener.incoming().enumerate() {
             let decide = decide.clone();
             // A connection ends with an error when the step ends.
-            thread::spawn(move || socket.and_then(|socket| talk(socket, |command| decide(number, command))));
+            thread::spawn(move || {
+                socket.and_then(|socket| talk(socket, |command| decide(number, command)))
+            });
         }
     });
     port

@@ -12,7 +12,7 @@ from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import accepted_by, is_throwaway
 from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
 from loadstone.model.compatible import COMPATIBLE
-from loadstone.model.figure import Count
+from loadstone.model.figure import Count, Seconds
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, counted, say, user_count
 from loadstone.model.plan import Plan, Session, WorkloadSpec
@@ -22,7 +22,7 @@ from loadstone.observe.locate import data_folder, find_server_process
 from loadstone.observe.sources import Observable
 from loadstone.servers.connection import Timeouts
 from loadstone.servers.errors import TargetError
-from loadstone.servers.facts import ServerFacts
+from loadstone.servers.facts import Between, ServerFacts
 
 _DESCRIPTORS_BESIDE_USERS = 512
 """The looks at a server's threads keep up to 390 files open (observe/looker.py)."""
@@ -197,13 +197,44 @@ def proxy_note(looked: InspectedTarget) -> list[Message]:
     target, facts = looked.endpoint.target, looked.facts
     if not facts.is_passed_on:
         return _readdressed_note(target) if facts.is_readdressed else []
-    return [
-        say(
+    between, place = facts.between, target.place
+    if between is None or between.name is None:
+        said = say(
             "{place} passes statements on to a server, as a proxy does: its own work is part of all"
             " latencies, and what is observed is whichever server answers",
-            place=target.place,
+            place=place,
+        )
+    else:
+        said = say(
+            "{place} is {proxy}, which passes statements on to a server: its own work is part of"
+            " all latencies, and what is observed is whichever server answers",
+            place=place,
+            proxy=between.name,
+        )
+    return [said, *_between_notes(between, place)] if between else [said]
+
+
+def _between_notes(between: Between, place: str) -> list[Message]:
+    """How fast it answers, and what it does not keep."""
+    notes = [
+        say(
+            "{place} greeted {greeting} after it was connected to; its fastest ping took {ping},"
+            " and the fastest SELECT 1 {statement}",
+            place=place,
+            greeting=Seconds(between.greeting_s),
+            ping=Seconds(between.ping_s),
+            statement=Seconds(between.statement_s),
         )
     ]
+    if between.shares_sessions:
+        notes.append(
+            say(
+                "{place} gives a session with locks to other clients, too: commands that make or"
+                " drop tables there do not notice this run",
+                place=place,
+            )
+        )
+    return notes
 
 
 def _readdressed_note(target: Target) -> list[Message]:
