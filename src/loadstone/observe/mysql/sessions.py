@@ -34,7 +34,7 @@ def _list_of(table: str, prefix: str, thread: str) -> str:
     columns = f"""{prefix}ID, {thread}, IFNULL({prefix}USER, ''), IFNULL({prefix}DB, ''),
         {prefix}COMMAND, IFNULL({prefix}STATE, ''), LEFT(IFNULL({prefix}INFO, ''), 8)"""
     return (
-        f"SELECT GROUP_CONCAT(CONCAT_WS(0x1F, {columns}) SEPARATOR 0x1E) FROM {table}"
+        f"SELECT GROUP_CONCAT(CONCAT_WS('{_UNIT}', {columns}) SEPARATOR '{_RECORD}') FROM {table}"
         f" WHERE {prefix}ID <> CONNECTION_ID()"
     )
 
