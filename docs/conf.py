@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 _ROOT = Path(__file__).parent.parent
+
+
+def _module(path: str) -> ModuleType:
+    """A module of the program that needs no other: its packages are not installed here."""
+    spec = spec_from_file_location(Path(path).stem, _ROOT / path)
+    assert spec is not None and spec.loader is not None, path
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+_TOKENS = _module("src/loadstone/report/tokens.py")
 _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 project = "Loadstone"
@@ -17,6 +33,8 @@ version = tomllib.loads((_ROOT / "Cargo.toml").read_text(encoding="utf-8"))["wor
 ]
 html_title = f"Loadstone {version}"
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["docs.css"]
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
@@ -25,6 +43,37 @@ exclude_patterns = ["*.ipynb"]
 myst_heading_anchors = 4
 # Pages are also read where they lie, so headings may begin wherever they like.
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]
+
+_FROM_TOKENS = {
+    "font-stack": "font",
+    "font-stack--monospace": "mono",
+    "color-foreground-primary": "text",
+    "color-foreground-secondary": "quiet",
+    "color-foreground-muted": "quiet",
+    "color-foreground-border": "edge",
+    "color-background-primary": "back",
+    "color-background-secondary": "raised",
+    "color-background-hover": "raised",
+    "color-background-border": "line",
+    "color-brand-primary": "accent",
+    "color-brand-content": "accent",
+    "color-brand-visited": "accent",
+    "color-code-background": "raised",
+    "color-inline-code-background": "raised",
+    "color-sidebar-link-text": "text",
+    "color-highlight-on-target": "peak",
+    "color-problematic": "bad",
+    "font-size--small": "size-small",
+}
+"""The theme's properties that are the report's and the live page's, by their names there."""
+
+html_theme_options = {
+    f"{theme}_css_variables": {
+        **_TOKENS.tokens(theme),
+        **{name: _TOKENS.tokens(theme)[token] for name, token in _FROM_TOKENS.items()},
+    }
+    for theme in ("light", "dark")
+}
 
 _LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 

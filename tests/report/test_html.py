@@ -278,7 +278,7 @@ def test_a_rate_that_may_not_be_quoted_has_no_tile(run: Run) -> None:
     cut = first.model_copy(update={"state": "stopped"})
     run.result = run.result.model_copy(update={"steps": (cut,)})
     tiles = as_html(run).partition('class="tiles"')[2].partition("</ul>")[0]
-    assert "<span>p99, ms</span>" in tiles
+    assert "<span>p99, ms</span><b>" in tiles
     assert "<span>TPS</span>" not in tiles
 
 

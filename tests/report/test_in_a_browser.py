@@ -166,8 +166,12 @@ def test_charts_are_drawn_and_zoom_together_and_nothing_complains(
     figures.nth(groups.index("step-2")).press("+")
     assert page.evaluate(ZOOMS, "step-2") == [[25, 75], [25, 75]]
     assert page.evaluate(ZOOMS, "step-1") == [[0, 100], [0, 100]]
-    page.locator("#theme").click()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_label("Colours").select_option("dark")
+    assert page.evaluate(ground) != light
+    page.get_by_label("Colours").select_option("as the system")
+    assert page.evaluate(ground) == light
     assert page.locator("h1", has_text="<script>alert('mine')").count() == 1
 
 

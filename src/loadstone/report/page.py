@@ -21,6 +21,7 @@ from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import say
 from loadstone.report.figures.palette import themes
 from loadstone.report.markup import Markup, element, joined, text
+from loadstone.report.tokens import stylesheet, tokens
 
 if TYPE_CHECKING:  # a figure in a notebook places itself
     from loadstone.report.figures.figure import Figure
@@ -61,22 +62,29 @@ class Figures:
 def document(title: str, body: Markup, figures: Figures) -> str:
     """The whole file."""
     words = figures.words
-    switch = element(
-        "button",
-        words(say("Dark or light")),
-        type="button",
-        id="theme",
-        class_="quiet",
-        hidden=True,
-    )
     bar = element(
-        "div",
+        "header",
         element("a", words(say("Skip to the report")), href="#main", class_="skip"),
-        switch,
+        _switch(words),
         class_="bar",
     )
     main = element("main", element("h1", title), body, id="main")
     return _framed(title, joined([bar, main]), figures)
+
+
+def _switch(words: Language) -> Markup:
+    """The choice of colours, as the live page has it; shown by the script that reads it."""
+    choices = (
+        element("option", words(said), value=value)
+        for value, said in (
+            ("auto", say("as the system")),
+            ("light", say("light")),
+            ("dark", say("dark")),
+        )
+    )
+    name = element("span", words(say("Colours")))
+    label = element("label", name, element("select", *choices, id="theme"))
+    return element("div", label, class_="switches", hidden=True)
 
 
 def embedded(figure: Figure) -> str:
@@ -96,7 +104,8 @@ def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None)
             "DecompressionStream (all of them since 2023). The tables hold the same figures."
         )
     )
-    style, script = _text_of("assets/page.css"), _text_of("assets/page.js")
+    style = "".join((stylesheet(), _text_of("assets/parts.css"), _text_of("assets/page.css")))
+    script = _text_of("assets/page.js")
     parts, allowed = [body], [script]
     if figures.placed:
         allowed.append(_library())
@@ -116,7 +125,7 @@ def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None)
             element("title", title),
             element("style", Markup(style)),
             element("style", Markup(_text_of("assets/print.css")), id="print", media="print"),
-            element("style", _running_title(title), media="print"),
+            element("style", _running_lines(title), media="print"),
         ]
     )
     language = words.tag
@@ -125,20 +134,23 @@ def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None)
     return f"<!doctype html>\n{html}\n"
 
 
-def _running_title(title: str) -> Markup:
-    """A rule that prints the title at the top of each page after the first.
+def _running_lines(title: str) -> Markup:
+    """Rules that print the title at the top of each page after the first, and its number below.
 
-    A name may contain anything: each character other than a letter, a digit or a space is written
-    as its code (W3C, "CSS Syntax Module Level 3", escaping).
+    The margins of a page know no properties of the document, so the colour is written out. A name
+    may contain anything: each character other than a letter, a digit or a space is written as its
+    code (W3C, "CSS Syntax Module Level 3", escaping).
     """
     written = "".join(
         mark if mark == " " or (mark.isascii() and mark.isalnum()) else f"\\{ord(mark):x} "
         for mark in title
         if mark.isprintable()
     )
-    rule = f'content: "{written}"; font: 8pt sans-serif; color: #57606a;'
+    letters = f"font: 8pt sans-serif; color: {tokens('light')['quiet']};"
+    top = f'@top-left {{ content: "{written}"; {letters} }}'
+    bottom = f'@bottom-right {{ content: counter(page) " / " counter(pages); {letters} }}'
     first = "@page :first { @top-left { content: none } }"
-    return Markup(f"@page {{ @top-left {{ {rule} }} }} {first}")
+    return Markup(f"@page {{ {top} {bottom} }} {first}")
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -187,7 +199,7 @@ def _library() -> str:
     return _text_of("vendor/echarts.min.js")
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=5)
 def _text_of(name: str) -> str:
     # Read as bytes, because the hash covers the exact text, line endings included.
     return files("loadstone.report").joinpath(name).read_bytes().decode()

@@ -11,6 +11,7 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
+from loadstone.report.tokens import stylesheet
 from loadstone.web.theme_export import shared
 
 _TYPES = {
@@ -47,6 +48,10 @@ _OURS = (
     "icon.svg",
 )
 ECHARTS = "echarts.min.js"
+PARTS = "parts.css"
+"""The forms that the page has in common with the report."""
+TOKENS = "tokens.css"
+"""Their colours, letters and distances, written out for browsers that do not know all of CSS."""
 SHARED = "shared.json"
 """The data that the page shares with the report."""
 
@@ -73,6 +78,8 @@ def pages() -> Mapping[str, Page]:
     """All static files by name."""
     found = {name: _read("loadstone.web", f"static/{name}") for name in _OURS}
     found[ECHARTS] = _read("loadstone.report", f"vendor/{ECHARTS}")
+    found[PARTS] = _read("loadstone.report", f"assets/{PARTS}")
+    found[TOKENS] = _page(TOKENS, stylesheet().encode())
     return found | {SHARED: _page(SHARED, json.dumps(shared(), ensure_ascii=False).encode())}
 
 

@@ -238,11 +238,12 @@
   }
 
   function offerThemes() {
-    const button = document.getElementById("theme");
-    if (!button) { return; }
-    button.hidden = false;
-    button.addEventListener("click", function () {
-      root.dataset.theme = theme() === "dark" ? "light" : "dark";
+    const choice = document.getElementById("theme");
+    if (!choice) { return; }
+    choice.closest(".switches").hidden = false;
+    choice.addEventListener("change", function () {
+      if (choice.value === "auto") { delete root.dataset.theme; }
+      else { root.dataset.theme = choice.value; }
       repaint();
     });
     wantsDark.addEventListener("change", repaint);

@@ -10,8 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-ORANGE, SKY, YELLOW = "#E69F00", "#56B4E9", "#F0E442"
+from loadstone.report.tokens import Theme, tokens
+
+BLUE, SKY = tokens("light")["accent"], tokens("dark")["accent"]
+"""What was measured has the accent of the page."""
+
+VERMILION, GREEN, PURPLE = "#D55E00", "#009E73", "#CC79A7"
+ORANGE, YELLOW = "#E69F00", "#F0E442"
 
 MEASURED = BLUE
 LINES = (VERMILION, GREEN, PURPLE, ORANGE, SKY, "#7A6FBE", "#8C6D31", "#4D4D4D")
@@ -30,11 +35,6 @@ CIVIDIS = ("#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#f
 """From few to many. J. R. Nuñez, C. R. Anderton, R. S. Renslow, "Optimizing colormaps with
 consideration for color vision deficiency", PLoS ONE 13(7), 2018."""
 
-FONT = (
-    "system-ui, -apple-system, 'Segoe UI', 'PingFang SC', 'Noto Sans CJK SC', 'Microsoft YaHei', "
-    "'WenQuanYi Micro Hei', sans-serif"
-)
-
 
 def line_style(number: int) -> dict[str, Any]:
     """The dashes of a line by its number, from 0; with the theme's colours no two look alike."""
@@ -44,14 +44,13 @@ def line_style(number: int) -> dict[str, Any]:
 def themes() -> dict[str, dict[str, Any]]:
     """ECharts' themes by name; figures leave colours to them."""
     return {
-        "light": _theme(ON_LIGHT, "#1b1f24", "#57606a", "#d0d7de", "#ffffff"),
-        "dark": _theme(ON_DARK, "#e6edf3", "#9aa4ae", "#3d444d", "#161b22"),
+        "light": _theme(ON_LIGHT, "light"),
+        "dark": _theme(ON_DARK, "dark"),
     }
 
 
-def _theme(
-    colours: tuple[str, ...], ink: str, quiet: str, line: str, ground: str
-) -> dict[str, Any]:
+def _theme(colours: tuple[str, ...], theme: Theme) -> dict[str, Any]:
+    ink, quiet, line, ground = (tokens(theme)[one] for one in ("text", "quiet", "line", "float"))
     axis = {
         "axisLine": {"lineStyle": {"color": quiet}},
         "axisTick": {"lineStyle": {"color": quiet}},
@@ -62,7 +61,7 @@ def _theme(
     return {
         "color": list(colours),
         "backgroundColor": "transparent",
-        "textStyle": {"color": ink, "fontFamily": FONT},
+        "textStyle": {"color": ink, "fontFamily": tokens(theme)["font"]},
         "title": {"textStyle": {"color": ink}, "subtextStyle": {"color": quiet}},
         "legend": {
             "textStyle": {"color": ink},

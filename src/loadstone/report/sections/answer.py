@@ -105,7 +105,7 @@ def _tiles(context: ReportContext, level: Level) -> Markup:
     ]
     if half is not None:
         shown.insert(1, (f"± {digits(half)}", words(say("95 % interval"))))
-    tiles = (element("li", element("b", value), element("span", name)) for value, name in shown)
+    tiles = (element("li", element("span", name), element("b", value)) for value, name in shown)
     caption = words(say("At {users}", users=user_count(level.concurrency)))
     return element("ul", *tiles, class_="tiles", aria_label=caption)
 

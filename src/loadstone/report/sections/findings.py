@@ -65,7 +65,8 @@ def _finding(context: ReportContext, finding: Finding, steps: list[StepResult]) 
         _evidence(finding.evidence, words),
     )
     title = element("h3", words(cause_name(finding.cause)), " ", element("code", finding.cause))
-    return element("article", title, shown, context.figures.place(figure), class_="finding")
+    placed = context.figures.place(figure)
+    return element("article", title, shown, placed, class_=f"finding {finding.group}")
 
 
 def _predicted(finding: Finding, words: Language) -> Iterator[Markup]:

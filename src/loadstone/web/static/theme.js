@@ -1,4 +1,4 @@
-// Light and dark: the page's own colours are in live.css, those of figures in the shared data.
+// Light and dark: the page's own colours are in tokens.css, those of figures in the shared data.
 
 import { themes } from "./shared.js";
 
