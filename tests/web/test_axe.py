@@ -101,6 +101,60 @@ def test_axe_finds_nothing_on_any_view(
     assert found == []
 
 
+def test_axe_finds_nothing_on_what_a_run_would_do(browser: Browser, tmp_path: Path) -> None:
+    context = browser.new_context(locale="en-US")
+    page = context.new_page()
+    page.set_default_timeout(axe.PATIENCE_MS)
+    expect.set_options(timeout=axe.PATIENCE_MS)
+    with served(tmp_path, Keys(may_run=True), offers=Offers(recipes_offered())) as server:
+        page.goto(server.link)
+        page.evaluate("location.hash = 'begin'")
+        axe.load(page)
+        expect(page.locator("#begin-target")).to_have_value("throwaway")
+        page.locator("#begin-level").fill("1")
+        found: list[str] = []
+        for theme in ("light", "dark"):
+            page.locator("#theme").select_option(theme)
+            for language in ("en", "zh"):
+                # In other words the list has to be asked for again.
+                page.locator("#language").select_option(language)
+                page.locator("#begin-form > .sure-begin").click()
+                expect(page.locator("#plan-text")).not_to_be_empty()
+                # The consent, as where the command asks for it.
+                page.evaluate("document.getElementById('plan-yes-row').hidden = false")
+                for width in axe.WIDTHS:
+                    page.set_viewport_size({"width": width, "height": 900})
+                    found += axe.findings(page, f"a plan, {language}, {theme}, {width} px")
+    context.close()
+    assert found == []
+
+
+def test_axe_finds_nothing_on_a_shared_run(
+    browser: Browser, tmp_path: Path, script: Script
+) -> None:
+    run = recorded_run(tmp_path)
+    recorded_run(tmp_path)
+    found: list[str] = []
+    expect.set_options(timeout=axe.PATIENCE_MS)
+    with served(tmp_path, Keys(may_run=True), offers=Offers(recipes_offered())) as server:
+        owner, reader = (browser.new_context(locale="en-US") for _ in range(2))
+        page = owner.new_page()
+        page.goto(f"{server.link}#run={run.name}")
+        expect(page.locator("#run-name")).to_have_text(run.name)
+        page.locator("#share").click()
+        link = page.locator("#shared code").inner_text()
+        page = reader.new_page()
+        page.goto(link)
+        axe.load(page)
+        expect(page.locator("#run-name")).to_have_text(run.name)
+        expect(page.locator("#findings article").first).to_be_visible()
+        assert not page.locator("#share").is_visible(), "it is the reader's view"
+        found = in_every_look(page, "a shared run")
+        owner.close()
+        reader.close()
+    assert found == []
+
+
 def test_the_form_is_filled_by_keyboard_alone(
     browser: Browser, tmp_path: Path, script: Script
 ) -> None:

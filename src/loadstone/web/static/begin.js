@@ -273,7 +273,7 @@ function act(one, isOpen) {
     element("p", {}, element("code", {}, one.command)),
     element("details", { "data-act": one.id, open: isOpen },
       element("summary", { "data-key": `output-${one.id}` }, t("What it says")),
-      element("pre", { tabindex: "0", "data-key": `said-${one.id}`, "aria-label": t("What it says") }, one.output)),
+      element("pre", { role: "group", tabindex: "0", "data-key": `said-${one.id}`, "aria-label": t("What it says") }, one.output)),
     one.at_work ? element("button", {
       type: "button", class: "danger", "data-key": `stop-${one.id}`, onclick: () => stop(one.id),
     }, t("Stop it")) : null);

@@ -24,7 +24,7 @@ export class Plan {
     const id = (part) => `${this.id}-${part}`;
     show(byId(this.id),
       element("h3", { id: id("title"), tabindex: "-1" }, t("What it will do")),
-      element("pre", { id: id("text"), tabindex: "0", "aria-labelledby": id("title") }),
+      element("pre", { id: id("text"), role: "group", tabindex: "0", "aria-labelledby": id("title") }),
       element("label", { class: "choice", id: id("yes-row"), hidden: true },
         element("input", { type: "checkbox", id: id("yes"), onchange: (event) => this.look({ ...this.form, yes: event.target.checked }) }),
         " ", t("I agree to that: --yes")),

@@ -101,7 +101,7 @@ function showCommand() {
     element("p", {}, element("code", {}, act.command)),
     element("details", { open: isOpen || failed },
       element("summary", { "data-key": "proof-output" }, t("What it says")),
-      element("pre", { tabindex: "0", "data-key": "proof-said", "aria-label": t("What it says") }, act.output)),
+      element("pre", { role: "group", tabindex: "0", "data-key": "proof-said", "aria-label": t("What it says") }, act.output)),
     act.at_work && mayRun ? element("button", {
       type: "button", class: "danger", "data-key": "proof-stop", onclick: () => stop(act.id),
     }, t("Stop it")) : null);
