@@ -34,7 +34,7 @@ RUN = ROOT / "tests/compatibility/folders/0.1/ladder-20261124T084358Z"
 SPHINX = ROOT / ".cache/docs/bin/sphinx-build"
 TOP_PX = 1200
 THEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
-# Pictures within the documentation are made anew from time to time.
+# Pictures within the documentation are taken again from time to time.
 NO_PICTURES = "img { visibility: hidden !important }"
 
 
