@@ -18,15 +18,21 @@ from benches import (
     client_cpu,
     cluster,
     connections,
+    connections_null,
+    demo_start,
     known_waits,
     measuring,
     observing,
+    open_loop,
     opening,
     postgresql,
     prepare,
     proofs,
     protocols,
+    saturated,
     scripted,
+    second,
+    shards,
     soak,
     templates,
     tls,
@@ -35,6 +41,7 @@ from benches import (
     trials,
     viewers,
 )
+from benches.contest import BY_WORD
 from benches.place import RESULTS, ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
 from benches.progress import announce, hush
@@ -60,10 +67,16 @@ APART: dict[str, BenchApart] = {
     "trials": trials.measure,
     "proofs": proofs.measure,
     "cluster": cluster.measure,
+    "connections-null": connections_null.measure,
+    "demo-start": demo_start.measure,
+    "open-loop": open_loop.measure,
     "opening": opening.measure,
     "postgresql-cpu": postgresql.measure_cpu,
     "postgresql-known-waits": known_waits.measure_postgresql,
     "postgresql-prepare": postgresql.measure_prepare,
+    "saturated": saturated.measure,
+    "second": second.measure,
+    "shards": shards.measure,
     "soak": soak.measure,
     "tls-suites": tls_suites.measure,
 }
@@ -75,7 +88,14 @@ def main() -> int:
     asked = _arguments()
     names = asked.names or list(BENCHES)
     time_for_it = Asked(
-        asked.pairs, asked.seconds, asked.quick, asked.users, asked.part, asked.minutes
+        pairs=asked.pairs,
+        seconds=asked.seconds,
+        quick=asked.quick,
+        users=asked.users,
+        part=asked.part,
+        minutes=asked.minutes,
+        contestants=asked.contestants,
+        server=asked.server,
     )
     try:
         with contextlib.ExitStack() as stack:
@@ -149,6 +169,18 @@ def _arguments() -> argparse.Namespace:
         "--part", type=_part, help="of hundreds of trials; 1 is all, 0.02 with --quick"
     )
     parser.add_argument("--minutes", type=_minutes, default=60.0, help="of a soak; 60")
+    parser.add_argument(
+        "--contestants",
+        type=_contestants,
+        metavar="A,B",
+        help=f"only these of the programs that are compared: {', '.join(BY_WORD)}",
+    )
+    parser.add_argument(
+        "--server",
+        default="mariadb",
+        metavar="NAME",
+        help="of the benches with a common server: mariadb, or one of tools/get-server",
+    )
     asked = parser.parse_args()
     for name in asked.names:
         if name not in known:
@@ -172,6 +204,14 @@ def _users(text: str) -> tuple[int, ...]:
     if not users or min(users) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: 1 and above")
     return users
+
+
+def _contestants(text: str) -> tuple[str, ...]:
+    words = tuple(text.split(","))
+    for word in words:
+        if word not in BY_WORD:
+            raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(BY_WORD)}")
+    return words
 
 
 def _minutes(text: str) -> float:

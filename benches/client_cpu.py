@@ -29,7 +29,7 @@ OF_FLOOR = Ratio(
     "of the floor's",
     FLOOR,
     cost,
-    at_most([ENGINE], {8: 1.4, 64: 1.25, 512: 1.25, 4000: 1.25}),
+    at_most([ENGINE], dict.fromkeys(USERS, 1.1)) | at_most([RUN], dict.fromkeys(USERS, 1.15)),
 )
 # The first goals were 0.50 at 64 users and 0.33 at 512.
 OF_SYSBENCH = Ratio(

@@ -12,7 +12,7 @@ from benches.figures import mirrored, spread, steady_cost_us
 from benches.place import LOADSTONE, Place
 from benches.processes import ProgramFailed, run
 from benches.progress import announce
-from benches.tables import table, with_spread
+from benches.tables import interval, table, with_spread
 from benches.workload import TABLE_SIZE, TABLES, Outcome, Step
 
 SYSBENCH, RUN, ENGINE, FLOOR = "sysbench", "loadstone run", "engine, one shard", "floor"
@@ -29,6 +29,16 @@ DRIVERS: dict[str, Callable[[Place, Step], Outcome]] = {
     SCRIPTED: lambda place, step: sysbench.drive(place, step, _STANDS_IN, script_of(step)),
 }
 
+BY_WORD = {
+    "sysbench": SYSBENCH,
+    "run": RUN,
+    "engine": ENGINE,
+    "floor": FLOOR,
+    "pgbench": PGBENCH,
+    "native": NATIVE,
+    "scripted": SCRIPTED,
+}
+"""The contestants, as `--contestants` names them."""
 
 # Where Debian's package puts sysbench's own scripts.
 _SCRIPTS = Path("/usr/share/sysbench")
@@ -106,7 +116,12 @@ def prepare(place: Place, *, tls: bool = False) -> None:
 def contest(
     place: Place, name: str, steps: Sequence[Step], contestants: Sequence[str]
 ) -> tuple[list[Reading], list[str]]:
-    """At each step, pairs in the order A B B A; also returns why figures are missing."""
+    """At each step, pairs in the order A B B A; also returns why figures are missing.
+
+    Raises:
+        ProgramFailed: none of the contestants is asked for.
+    """
+    contestants = taking_part(place.asked.contestants, name, contestants)
     readings: list[Reading] = []
     failed: list[str] = []
     for step in steps:
@@ -128,6 +143,22 @@ def contest(
     return readings, failed
 
 
+def taking_part(words: Sequence[str] | None, bench: str, contestants: Sequence[str]) -> list[str]:
+    """The contestants of this bench that these words of `--contestants` name; `None` names all.
+
+    Raises:
+        ProgramFailed: they name none of them.
+    """
+    if words is None:
+        return list(contestants)
+    wanted = {BY_WORD[word] for word in words}
+    mine = [one for one in contestants if one in wanted]
+    if not mine:
+        known = ", ".join(word for word, one in BY_WORD.items() if one in contestants)
+        raise ProgramFailed(f"{bench} has none of these contestants; it has {known}")
+    return mine
+
+
 def _read(place: Place, step: Step, pair: int, contestant: str) -> Reading:
     short, long = (
         _drive(place, replace(step, seconds=seconds), contestant) for seconds in place.asked.seconds
@@ -143,7 +174,9 @@ def _drive(place: Place, step: Step, contestant: str) -> Outcome:
 
 
 def cost_table(readings: Sequence[Reading], ratios: Sequence[Ratio]) -> str:
-    """One row for each number of users and contestant; each ratio is followed by its goal."""
+    """One row for each number of users and contestant; each ratio is followed by the interval that
+    has its median with 95 %, and by its goal.
+    """
     groups: dict[tuple[int, str], list[Reading]] = {}
     for reading in sorted(readings, key=lambda reading: reading.pair):
         groups.setdefault((reading.step.users, reading.contestant), []).append(reading)
@@ -151,7 +184,7 @@ def cost_table(readings: Sequence[Reading], ratios: Sequence[Ratio]) -> str:
         _row(mine, [(ratio, groups.get((users, ratio.base), [])) for ratio in ratios])
         for (users, _), mine in groups.items()
     ]
-    titles = [title for ratio in ratios for title in (ratio.title, "wanted")]
+    titles = [title for ratio in ratios for title in (ratio.title, "median, 95 %", "wanted")]
     head = ["", "users", "shards", "CPU µs a query", "queries/s", *titles, "errors"]
     return table(head, rows)
 
@@ -173,9 +206,9 @@ def _row(mine: Sequence[Reading], ratios: Sequence[tuple[Ratio, Sequence[Reading
 def _ratio_cells(ratio: Ratio, mine: Sequence[Reading], base: Sequence[Reading]) -> list[str]:
     ratios = [ratio.of(a) / ratio.of(b) for a in mine for b in base if a.pair == b.pair]
     if not ratios or mine[0].contestant == ratio.base:
-        return ["", ""]
+        return ["", "", ""]
     wanted = ratio.wanted.get((mine[0].contestant, mine[0].step.users), "")
-    return [with_spread(spread(ratios), 2), wanted]
+    return [with_spread(spread(ratios), 2), interval(ratios), wanted]
 
 
 def own_clock_table(readings: Sequence[Reading]) -> str:

@@ -1,4 +1,4 @@
-"""Other processes that use a growing share of the processor: a known drift."""
+"""Other processes that use a known share of the processor."""
 
 from __future__ import annotations
 
@@ -37,3 +37,14 @@ def growing(lasts_s: float, most: float) -> Iterator[None]:
             hog.terminate()
         for hog in hogs:
             hog.wait(20)
+
+
+@contextmanager
+def beside(core: int) -> Iterator[None]:
+    """A process that always runs on this core, and touches hardly any memory."""
+    words = ["taskset", "--cpu-list", str(core), "sh", "-c", "while :; do :; done"]
+    with subprocess.Popen(words) as hog:
+        try:
+            yield
+        finally:
+            hog.terminate()

@@ -113,6 +113,11 @@ def outcome_of_records(records: list[dict[str, Any]], cpu_s: float, memory_kb: i
 
 def plan(place: Place, step: Step) -> dict[str, Any]:
     """The same step as `drive`'s, as a plan for the engine."""
+    return plan_on(place.engine_target(tls=step.tls), step, step.shards or place.cores)
+
+
+def plan_on(target: dict[str, Any], step: Step, shards: int) -> dict[str, Any]:
+    """The plan of a step on a target, with so many event loops."""
     workload = {
         "name": step.workload,
         "tables": step.tables,
@@ -121,7 +126,7 @@ def plan(place: Place, step: Step) -> dict[str, Any]:
         "distribution": {"kind": "uniform"},
     }
     return {
-        "targets": [place.engine_target(tls=step.tls)],
+        "targets": [target],
         "workload": workload,
         "protocol": step.protocol,
         "users": step.users,
@@ -130,7 +135,7 @@ def plan(place: Place, step: Step) -> dict[str, Any]:
         "connect": {"at_once": 64, "timeout_s": CONNECT_TIMEOUT_S, "retries": 5, "backoff_s": 0.1},
         "session": {"init_sql": [], "isolation": None, "charset": "utf8mb4"},
         "on_error": "restart",
-        "shards": step.shards or place.cores,
+        "shards": shards,
         "seed": 42,
         "tag": "bench",
     }

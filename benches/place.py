@@ -48,6 +48,10 @@ class Asked:
     """The part of the trials to run, if there are hundreds."""
     minutes: float = 60.0
     """The length of a soak."""
+    contestants: tuple[str, ...] | None = None
+    """Restricts each bench that compares programs to these."""
+    server: str = "mariadb"
+    """The server of the benches that have one in common."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,15 @@ class Place:
     def empty_schema(self) -> None:
         """Recreate the schema; the binary logs of the old one are removed as well."""
         with self.sandbox.connect() as connection, connection.cursor() as cursor:
-            for statement in ("DROP DATABASE sbtest", "CREATE DATABASE sbtest", "RESET MASTER"):
+            for statement in ("DROP DATABASE sbtest", "CREATE DATABASE sbtest"):
                 cursor.execute(statement)
+            cursor.execute(self._without_binary_logs())
+
+    def _without_binary_logs(self) -> str:
+        """MySQL has another name for it since 8.2, and no longer the old one since 8.4."""
+        release = tuple(int(part) for part in self.sandbox.version.split(".")[:2])
+        is_new = self.sandbox.flavour == "mysql" and release >= (8, 2)
+        return "RESET BINARY LOGS AND GTIDS" if is_new else "RESET MASTER"
 
 
 @contextmanager
@@ -146,7 +157,7 @@ def open_place(asked: Asked, folder: Path) -> Iterator[Place]:
     programs = build_programs()
     sysbench = find("sysbench")
     allow_descriptors()
-    with start_sandbox(SandboxSpec(server="mariadb", max_connections=CONNECTIONS)) as sandbox:
+    with start_sandbox(SandboxSpec(server=asked.server, max_connections=CONNECTIONS)) as sandbox:
         yield Place(sandbox, sysbench, *programs, folder, asked)
 
 
@@ -177,13 +188,22 @@ def find(program: str) -> str:
 
 def build_programs() -> tuple[str, str]:
     """The engine alone, and the floor."""
-    _build("-p", "loadstone-drive", "--example", "step")
-    _build("-p", "loadstone-floor")
-    return str(TARGET / "release/examples/step"), str(TARGET / "release/loadstone-floor")
+    return build_example("drive", "step"), build_program("floor")
+
+
+def build_program(name: str) -> str:
+    """The path of one of our programs, built from the current sources."""
+    _build("-p", f"loadstone-{name}")
+    return str(TARGET / f"release/loadstone-{name}")
+
+
+def build_example(crate: str, name: str) -> str:
+    """The path of a crate's example, built from the current sources."""
+    _build("-p", f"loadstone-{crate}", "--example", name)
+    return str(TARGET / f"release/examples/{name}")
 
 
 def _build(*what: str) -> None:
-    """Build from the current sources."""
     manifest = ["--manifest-path", str(ROOT / "Cargo.toml")]
     run(["cargo", "build", "--release", "--quiet", *manifest, *what])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benches.figures import Spread
+from benches.figures import Spread, median_within
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -24,6 +24,15 @@ def with_spread(value: Spread, digits: int = 1) -> str:
     return f"{median} ({least}–{greatest})"
 
 
+def interval(values: Sequence[float], digits: int = 2) -> str:
+    """`1.02–1.07`: has the median with 95 %; empty if there are too few values for it."""
+    found = median_within(values)
+    if found is None:
+        return ""
+    least, greatest = found
+    return f"{least:,.{digits}f}–{greatest:,.{digits}f}"
+
+
 def counted(number: int, noun: str) -> str:
     """`1 pair`, `5 pairs`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -35,7 +44,8 @@ def how_measured(pairs: int, seconds: tuple[float, float]) -> str:
     return (
         f"{counted(pairs, 'pair')} in the order A B B A; median (least–greatest). CPU a query: user"
         f" and system of the whole process, a run of {long_s:g} s less one of {short_s:g} s, by the"
-        " difference in queries. Ratios are taken within each pair."
+        " difference in queries. Ratios are taken within each pair; the interval has their median"
+        " with 95 % (sign test), and needs six pairs."
     )
 
 

@@ -9,6 +9,8 @@ use std::error::Error;
 pub(crate) struct Mark {
     wall_ns: u64,
     cpu_ns: u64,
+    /// How long the thread was ready to run while others had its core.
+    ready_ns: u64,
     queries: u64,
 }
 
@@ -19,6 +21,8 @@ pub(crate) struct Spent {
     seconds: f64,
     /// CPU time by CLOCK_THREAD_CPUTIME_ID.
     cpu_us: u64,
+    /// Ready to run while others had the core; 0 where the kernel does not say.
+    run_delay_us: u64,
     queries_per_second: f64,
     /// Null if there were no queries.
     cpu_us_per_query: Option<f64>,
@@ -26,7 +30,8 @@ pub(crate) struct Spent {
 
 impl Mark {
     pub(crate) fn now(queries: u64) -> Self {
-        Self { wall_ns: monotonic(), cpu_ns: read(ClockId::ThreadCPUTime), queries }
+        let (wall_ns, cpu_ns) = (monotonic(), read(ClockId::ThreadCPUTime));
+        Self { wall_ns, cpu_ns, ready_ns: run_delay().unwrap_or_default(), queries }
     }
 
     pub(crate) fn wall_ns(&self) -> u64 {
@@ -41,6 +46,7 @@ impl Mark {
             queries,
             seconds,
             cpu_us: cpu_us as u64,
+            run_delay_us: (self.ready_ns - earlier.ready_ns) / 1000,
             queries_per_second: queries as f64 / seconds,
             cpu_us_per_query: (queries > 0).then(|| cpu_us / queries as f64),
         }
@@ -54,6 +60,13 @@ pub(crate) fn monotonic() -> u64 {
 fn read(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// The second number of /proc/thread-self/schedstat: see the kernel's
+/// Documentation/scheduler/sched-stats.rst.
+fn run_delay() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    stat.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// User and system time of the whole process, in microseconds. See proc_pid_stat(5).

@@ -14,8 +14,14 @@ use std::mem::MaybeUninit;
 
 const BATCH: usize = 1024;
 const BUFFER: usize = 256 * 1024;
+/// Edge-triggered, as the engine's: the kernel need not look at each socket again before it sleeps.
+const ARRIVAL: epoll::EventFlags =
+    epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP).union(epoll::EventFlags::ET);
+const ENDED: epoll::EventFlags =
+    epoll::EventFlags::RDHUP.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
 /// ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT, ER_CHECKREAD.
 const RESTARTED: [u16; 3] = [1213, 1205, 1020];
+const CLOSED: &str = "the server closed a connection";
 /// The longest time between wake-ups, so that the end is not missed when no reply comes.
 const LONGEST_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
@@ -51,7 +57,7 @@ impl<'a> Load<'a> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (index, user) in users.iter().enumerate() {
             let data = epoll::EventData::new_u64(index as u64);
-            epoll::add(&epoll, &user.socket, data, epoll::EventFlags::IN)?;
+            epoll::add(&epoll, &user.socket, data, ARRIVAL)?;
         }
         let (command, table_size) = (Vec::new(), options.table_size);
         let random = 0x9e37_79b9_7f4a_7c15;
@@ -80,25 +86,40 @@ impl<'a> Load<'a> {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            for event in ready {
-                self.receive(event.data.u64() as usize, buffer)?;
+            for &mut epoll::Event { flags, data } in ready {
+                if flags.intersects(ENDED) {
+                    return Err(CLOSED.into());
+                }
+                self.receive(data.u64() as usize, buffer)?;
             }
         }
         Ok(Mark::now(self.queries))
     }
 
+    /// Reads all that is there: nothing else tells of it. A read that leaves room in the buffer has
+    /// taken everything.
     fn receive(&mut self, index: usize, buffer: &mut [u8]) -> Result<(), Box<dyn Error>> {
+        loop {
+            let count = match recv(&self.users[index].socket, &mut *buffer, RecvFlags::empty()) {
+                Ok((0, _)) => return Err(CLOSED.into()),
+                Ok((count, _)) => count,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.take(index, &buffer[..count])?;
+            if count < buffer.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self, index: usize, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
         let user = &mut self.users[index];
-        let count = match recv(&user.socket, &mut *buffer, RecvFlags::empty()) {
-            Ok((0, _)) => return Err("the server closed a connection".into()),
-            Ok((count, _)) => count,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
         let seen = if user.part.is_empty() {
-            user.server.look(&buffer[..count])
+            user.server.look(bytes)
         } else {
-            user.part.extend_from_slice(&buffer[..count]);
+            user.part.extend_from_slice(bytes);
             user.server.look(&user.part)
         };
         match seen {
@@ -109,11 +130,11 @@ impl<'a> Load<'a> {
                 self.send(index)
             }
             Seen::Part if user.part.is_empty() => {
-                user.part.extend_from_slice(&buffer[..count]);
+                user.part.extend_from_slice(bytes);
                 Ok(())
             }
             Seen::Part => Ok(()),
-            Seen::Error => self.begin_anew(index, &buffer[..count]),
+            Seen::Error => self.begin_anew(index, bytes),
         }
     }
 

@@ -85,6 +85,7 @@ impl Merge {
             let number = |place: usize| whole.part.number_of(place * shards + shard);
             let users = std::mem::take(&mut part.users);
             sum.add_users(&users, number);
+            part.spares.give_back_shares(users);
             sum.add_pauses(std::mem::take(&mut part.pauses), number);
             sum.add_entries(std::mem::take(&mut part.entries), number);
             sum.add_events(std::mem::take(&mut part.event_log), number);

@@ -486,7 +486,7 @@ impl Meter {
             targets: self.targets.clone(),
             idle: self.idle,
             members: self.members.iter_mut().map(|member| member.take(&self.spares)).collect(),
-            users: self.users.clone(),
+            users: self.spares.swap_shares(&mut self.users),
             pauses: self.pauses.as_mut().map(Pauses::take).unwrap_or_default(),
             entries: std::mem::take(&mut self.entries),
             commands: self.commands.as_mut().map(ByCommand::take).unwrap_or_default(),
@@ -500,7 +500,6 @@ impl Meter {
             run_delay: self.run_delay.take(),
         };
         self.cpu_before = cpu;
-        self.users.fill(Share::default());
         self.idle = IdleCounts { open: self.idle.open, ..IdleCounts::default() };
         for target in &mut self.targets {
             *target = TargetCounts { users: target.users, ..TargetCounts::default() };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::plan::Part;
+use loadstone_measure::NumberedShare;
 use loadstone_protocol::Family;
 use loadstone_workload::stop::StopRule;
 
@@ -162,4 +163,24 @@ fn the_histograms_of_an_interval_come_back_empty_and_are_used_again() {
     }
     // Nine and the punctual ones, a kind, an error's, and two of the member.
     assert_eq!(seen, [(14, 13); 4]);
+}
+
+#[test]
+fn the_shares_of_users_come_back_empty_and_are_used_again() {
+    let mut meter = meter().with_users(2);
+    let of_sums = Spares::default();
+    let mut places = BTreeSet::new();
+    for second in 1..=4 {
+        meter.of_user(1, Nanos(9), Nanos(second));
+        let interval = meter.cut(Nanos::from_millis(1_000 * second));
+        places.insert(interval.users.as_ptr());
+        let mut merge = Merge::default();
+        merge.add(0, interval);
+        let (tally, part) = (meter.tally, Part::default());
+        let whole = Whole { tag: "t", tally, members: Vec::new(), shards: 1, part };
+        let mut share = Share::default();
+        share.add_event(Nanos(second));
+        assert_eq!(merge.into_sample(&whole, &of_sums).per_user, [NumberedShare(1, share)]);
+    }
+    assert_eq!(places.len(), 2);
 }
