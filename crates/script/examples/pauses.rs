@@ -88,7 +88,8 @@ fn measure(plan: ScriptPlan, users: u32, events: u32) -> Result<String, Box<dyn 
     let plan = ScriptPlan { users: u64::from(users), ..plan };
     let output = Rc::new(move |text: &[u8]| heard.borrow_mut().extend_from_slice(text));
     let mut vm = Vm::new(Arc::new(plan), output)?;
-    let mut all = (0..u64::from(users)).map(|number| vm.user(number)).collect::<Result<Vec<_>, _>>()?;
+    let mut all =
+        (0..u64::from(users)).map(|number| vm.user(number)).collect::<Result<Vec<_>, _>>()?;
     let row = one_row();
     for user in &mut all {
         let mut waits = Waits::of(&user.begin(&Wish::ThreadInit)?);
