@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -54,7 +55,8 @@ class Held:
     """Connected at the end of the window."""
     connect_s: float
     """Until all were logged in."""
-    errors: int
+    errors: dict[str, int]
+    """By their codes; connections that were lost and opened again are `lost`."""
     events: int
     memory_kb: int
 
@@ -160,18 +162,28 @@ def held_of(records: Sequence[dict[str, Any]], asked: int, processes: int, memor
     (connected,) = (one for one in records if one["kind"] == "connected")
     samples = [one for one in records if one["kind"] == "sample"]
     window = [one for one in samples if one["phase"] == "window"]
-    failures = [connected["connect_failures"]] + [one["connect_failures"] for one in samples]
+    errors = Counter({"lost": sum(one["counts"]["reconnects"] for one in samples)})
+    for one in [connected, *samples]:
+        errors.update(one["connect_failures"])
+        errors.update(one.get("errors", {}))
     return Held(
         processes=processes,
         asked=asked,
         connected=connected["users"],
         at_the_end=window[-1]["users"],
         connect_s=connected["seconds"],
-        errors=sum(sum(each.values()) for each in failures)
-        + sum(sum(one["errors"].values()) + one["counts"]["reconnects"] for one in samples),
+        errors={code: count for code, count in errors.items() if count},
         events=sum(one["counts"]["events"] for one in samples),
         memory_kb=memory_kb,
     )
+
+
+def _shown(mine: Sequence[Held]) -> str:
+    """`0`, or the number of errors of each code."""
+    errors: Counter[str] = Counter()
+    for one in mine:
+        errors.update(one.errors)
+    return ", ".join(f"{count:,} × {code}" for code, count in sorted(errors.items())) or "0"
 
 
 def held_table(readings: Sequence[Held]) -> str:
@@ -197,7 +209,7 @@ def _row(mine: Sequence[Held], few: Held) -> list[str]:
         str(mine[0].processes),
         f"{sum(one.connected for one in mine):,}",
         f"{sum(one.at_the_end for one in mine):,}",
-        str(sum(one.errors for one in mine)),
+        _shown(mine),
         "0",
         f"{sum(one.events for one in mine):,}",
         f"{max(one.memory_kb for one in mine) / 1024:,.1f}",
