@@ -175,8 +175,11 @@ def _drive(place: Place, step: Step, contestant: str) -> Outcome:
 
 def cost_table(readings: Sequence[Reading], ratios: Sequence[Ratio]) -> str:
     """One row for each number of users and contestant; each ratio is followed by the interval that
-    has its median with 95 %, and by its goal.
+    has its median with 95 %, and by its goal. A ratio to a contestant that did not take part has no
+    column.
     """
+    there = {reading.contestant for reading in readings}
+    ratios = [ratio for ratio in ratios if ratio.base in there]
     groups: dict[tuple[int, str], list[Reading]] = {}
     for reading in sorted(readings, key=lambda reading: reading.pair):
         groups.setdefault((reading.step.users, reading.contestant), []).append(reading)

@@ -15,7 +15,7 @@ from benches.report import Report
 from benches.tables import counted, table, with_spread
 
 WANTED_US = 50.0
-# Beside the meter in the engine, since what it measures is private there.
+# Part of the engine, since what it measures is private there.
 _TEST = "metering::cost::the_turn_of_a_second"
 
 

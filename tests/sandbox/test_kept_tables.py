@@ -11,7 +11,7 @@ import pytest
 
 from loadstone.families import family_of
 from loadstone.model.message import Message
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, kept_tables
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, kept_tables, start_sandbox
 from loadstone.sandbox.kept_tables import Contents, Kept, clear_kept, kept_folders, start_loaded
 from loadstone.sandbox.template import cache_folder
 from pooled import KINDS_IN_TURN, QUICK, need
@@ -85,6 +85,23 @@ def test_the_next_server_has_the_rows_and_an_identity_of_its_own(starts: Starts)
         assert starts.loads == 2  # other files
     with starts(Contents("numbers to four", "numbers")):
         assert starts.loads == 3
+
+
+@pytest.mark.server
+def test_a_start_is_timed_once_its_program_s_first_data_folder_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOADSTONE_KEPT_GIB", "16")
+    seen: list[bool] = []
+
+    def start(spec: SandboxSpec) -> Sandbox:
+        seen.append(any(cache_folder("templates").glob("mariadb-*/")))
+        return start_sandbox(spec)
+
+    monkeypatch.setattr(kept_tables, "start_sandbox", start)
+    Starts("mariadb")().stop()
+    assert seen == [True]
 
 
 @pytest.mark.server

@@ -27,13 +27,14 @@ from loadstone.model.message import Message, say
 from loadstone.sandbox.binaries import find_server
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.copying import copy_folder
+from loadstone.sandbox.disk import disk_error
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.sandbox.sandbox import Sandbox
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.starting import start_sandbox
 from loadstone.sandbox.state import locked
-from loadstone.sandbox.template import build_of, cache_folder
+from loadstone.sandbox.template import build_of, cache_folder, template_of
 
 LIMIT = "LOADSTONE_KEPT_GIB"
 """The variable with the limit of all folders together, in GiB; 0: nothing is kept or used."""
@@ -97,6 +98,8 @@ def start_loaded(
     found = _start_on(entry, spec, tell)
     if found is not None:
         return found
+    # No later start makes it, so it is no part of what keeping costs.
+    _make_template(binary)
     began = time.monotonic()
     sandbox = start_sandbox(spec)
     started = time.monotonic()
@@ -104,6 +107,13 @@ def start_loaded(
     if is_worth_keeping(start_s=started - began, load_s=time.monotonic() - started):
         _with_tables(sandbox, lambda loaded: _keep(loaded, binary, entry, contents.tables, tell))
     return sandbox
+
+
+def _make_template(binary: ServerBinary) -> None:
+    try:
+        template_of(binary)
+    except OSError as error:
+        raise disk_error(error, cache_folder("templates")) from error
 
 
 def is_worth_keeping(*, start_s: float, load_s: float) -> bool:

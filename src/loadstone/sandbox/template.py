@@ -24,10 +24,11 @@ _FORMAT = "1"
 
 def copy_template(binary: ServerBinary, datadir: Path) -> None:
     """Create `datadir` as an initialised data folder of that server, with no users but root."""
-    copy_folder(_template(binary), datadir)
+    copy_folder(template_of(binary), datadir)
 
 
-def _template(binary: ServerBinary) -> Path:
+def template_of(binary: ServerBinary) -> Path:
+    """The initialised folder that is copied, which the first call makes."""
     folder = cache_folder("templates")
     template = folder / f"{binary.flavour}-{binary.version}-{build_of(binary)}"
     if template.is_dir():
