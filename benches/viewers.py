@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -15,11 +16,12 @@ from benches.contest import prepare
 from benches.figures import Spread, median_within, mirrored, spread
 from benches.place import Place
 from benches.processes import ProgramFailed
-from benches.progress import announce
 from benches.report import Report
 from benches.tables import counted, table, with_spread
-from benches.watching import viewers
+from benches.watching import Viewers, viewers
 from benches.workload import Step
+from loadstone.model.records import Counts
+from loadstone.runs.rebuild import read_log
 from loadstone.web.address import MARK, Address, found
 from loadstone.web.sidecar import live_page
 
@@ -33,59 +35,127 @@ WANTED_S = 2.0
 
 _WATCHED, _ALONE = f"{VIEWERS} viewers", "nobody"
 _GONE_S = 30.0
+_LEAD_S = 10.0
+"""Seconds of the run before the first part: what viewers wait for is taken from them."""
+
+_SETTLE_S = 1.5
+"""Of each part, left out: a page that goes on first sends what it has missed."""
+
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
-class Driven:
-    """One run; what viewers saw is empty where there were none."""
+class Part:
+    """Some seconds of the run, with the page at work or stopped."""
 
     pair: int
     contestant: str
-    queries_per_s: float
-    page_cpu: float | None = None
-    """Of the page's process during the run, as a share of a core."""
+    from_unix_s: float
+    to_unix_s: float
+    page_cpu: float
+    """Of the page's process, as a share of a core."""
+    queries_per_s: float = 0.0
+
+
+@dataclass
+class _Turns:
+    """The parts, and what the viewers waited for before the first one."""
+
     shown_s: Sequence[float] = ()
     late_s: Sequence[float] = ()
+    parts: list[Part] = field(default_factory=list)
 
 
 def measure(place: Place) -> Report:
-    """Alternating; the page is the one that `--live` starts, with its priority."""
+    """One run, in parts: in every other one the page is stopped, so that nobody is served.
+
+    Rates of different runs differ by much more than a page can cost.
+    """
     prepare(place)
-    step = Step(USERS, place.asked.seconds[1])
-    readings = []
-    for pair, order in enumerate(mirrored([_WATCHED, _ALONE], place.asked.pairs)):
-        for contestant in order:
-            announce(f"viewers: pair {pair + 1} of {place.asked.pairs}, {contestant}")
-            drive = _watched if contestant == _WATCHED else _alone
-            readings.append(drive(place, step, pair))
+    order = [
+        (pair, contestant)
+        for pair, both in enumerate(mirrored([_WATCHED, _ALONE], place.asked.pairs))
+        for contestant in both
+    ]
+    length_s = place.asked.seconds[1]
+    step = Step(USERS, _LEAD_S + len(order) * length_s + _SETTLE_S)
+    turns = _Turns()
+    with live_page(place.folder, Address("127.0.0.1", 0)) as link:
+        page = _page_of(place.folder)
+        with viewers(link, place.folder, VIEWERS) as seen:
+            taking = threading.Thread(target=_take_turns, args=(page, seen, turns, order, length_s))
+            taking.start()
+            loadstone.drive(place, step)
+            taking.join()
+    _wait_until_gone(place.folder)
+    if len(turns.shown_s) < VIEWERS or not turns.late_s or len(turns.parts) < len(order):
+        raise ProgramFailed(f"{len(turns.shown_s)} of {VIEWERS} viewers saw the run")
+    readings = _with_rates(turns.parts, max(place.folder.glob("*/journal.jsonl")).parent)
     return Report(
         title=f"The cost of being watched: {VIEWERS} viewers of the live page",
-        tables=(rate_table(readings), delay_table(readings)),
-        readings=[asdict(one) for one in readings],
+        tables=(rate_table(readings), delay_table(readings, turns.shown_s, turns.late_s)),
+        readings=[*map(asdict, readings), {"shown_s": turns.shown_s, "late_s": turns.late_s}],
         notes=(
-            f"{counted(place.asked.pairs, 'pair')} of {step.seconds:g} s, oltp_point_select with"
-            f" {USERS} users, in the order A B B A; median (least–greatest). Page and viewers are"
-            " on the generator's machine, so what they use is missing there."
+            f"{counted(place.asked.pairs, 'pair')} of parts of {length_s:g} s of one run,"
+            f" oltp_point_select with {USERS} users, in the order A B B A; in the parts of"
+            f" {_ALONE} the page's process is stopped. Median (least–greatest). Page and viewers"
+            " are on the generator's machine, so what they use is missing there."
             " Interval: 95 % for the median of the pairs' ratios.",
         ),
     )
 
 
-def _alone(place: Place, step: Step, pair: int) -> Driven:
-    return Driven(pair, _ALONE, loadstone.drive(place, step).queries_per_s)
+def _take_turns(
+    page: psutil.Process,
+    seen: Viewers,
+    turns: _Turns,
+    order: Sequence[tuple[int, str]],
+    length_s: float,
+) -> None:
+    """Stop the page in the parts of nobody; it goes on at the end, in whatever way that comes."""
+    deadline = time.monotonic() + _GONE_S
+    while len(seen.newest_s) < VIEWERS and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+    time.sleep(_LEAD_S)
+    turns.shown_s, turns.late_s = tuple(seen.shown_s), tuple(seen.late_s)
+    try:
+        for pair, contestant in order:
+            (page.suspend if contestant == _ALONE else page.resume)()
+            begun, before = time.time(), _cpu_s(page)
+            time.sleep(length_s)
+            ended = time.time()
+            share = (_cpu_s(page) - before) / (ended - begun)
+            turns.parts.append(Part(pair, contestant, begun, ended, share))
+    finally:
+        page.resume()
 
 
-def _watched(place: Place, step: Step, pair: int) -> Driven:
-    with live_page(place.folder, Address("127.0.0.1", 0)) as link:
-        page = _page_of(place.folder)
-        with viewers(link, place.folder, VIEWERS) as seen:
-            begun, before = time.monotonic(), _cpu_s(page)
-            outcome = loadstone.drive(place, step)
-            share = (_cpu_s(page) - before) / (time.monotonic() - begun)
-    _wait_until_gone(place.folder)
-    if len(seen.shown_s) < VIEWERS or not seen.late_s:
-        raise ProgramFailed(f"{len(seen.shown_s)} of {VIEWERS} viewers saw the run")
-    return Driven(pair, _WATCHED, outcome.queries_per_s, share, seen.shown_s, seen.late_s)
+def _with_rates(parts: Sequence[Part], run: Path) -> list[Part]:
+    """The parts with their rates, by the seconds that lie wholly within them."""
+    log = read_log(run)
+    assert log.begin is not None, "a run that was driven has begun"
+    (step,) = log.steps
+    started = log.begin.unix_s + step.load_began_s
+    seconds = [
+        (started + one.from_s, started + one.to_s, _statements(one.counts))
+        for one in step.samples()
+    ]
+    found = []
+    for part in parts:
+        whole = [
+            (to_s - from_s, queries)
+            for from_s, to_s, queries in seconds
+            if part.from_unix_s + _SETTLE_S <= from_s and to_s <= part.to_unix_s
+        ]
+        if not whole:
+            raise ProgramFailed(f"no second of the run is in a part of {part.contestant}")
+        length_s, queries = map(sum, zip(*whole, strict=True))
+        found.append(replace(part, queries_per_s=queries / length_s))
+    return found
+
+
+def _statements(counts: Counts) -> int:
+    return counts.reads + counts.writes + counts.other
 
 
 def _page_of(runs: Path) -> psutil.Process:
@@ -112,7 +182,7 @@ def _cpu_s(process: psutil.Process) -> float:
     return float(used.user + used.system)
 
 
-def rate_table(readings: Sequence[Driven]) -> str:
+def rate_table(readings: Sequence[Part]) -> str:
     """The rates, and their ratio within each pair."""
     watched, alone = (_of(readings, name) for name in (_WATCHED, _ALONE))
     rates = [[one.queries_per_s for one in side] for side in (watched, alone)]
@@ -136,15 +206,12 @@ def _interval(ratios: Sequence[float]) -> str:
     return "" if between is None else f"{between[0]:.3f} to {between[1]:.3f}"
 
 
-def delay_table(readings: Sequence[Driven]) -> str:
+def delay_table(readings: Sequence[Part], shown_s: Sequence[float], late_s: Sequence[float]) -> str:
     """How long viewers waited, and the CPU time of the page's process."""
-    watched = _of(readings, _WATCHED)
-    shown = spread([each for one in watched for each in one.shown_s])
-    late = _to_95([each for one in watched for each in one.late_s])
-    cpu = spread([100 * one.page_cpu for one in watched if one.page_cpu is not None])
+    cpu = spread([100 * one.page_cpu for one in _of(readings, _WATCHED)])
     rows = [
-        ["a new run is in the list after, s", with_spread(shown, 2), f"≤ {WANTED_S:g}"],
-        ["a finished second is shown after, s (least–95 %)", with_spread(late, 2), "≤ 1"],
+        ["a new run is in the list after, s", with_spread(spread(shown_s), 2), f"≤ {WANTED_S:g}"],
+        ["a finished second is shown after, s (least–95 %)", with_spread(_to_95(late_s), 2), "≤ 1"],
         ["page's process, % of a core", with_spread(cpu, 1), ""],
     ]
     return table(["", "seen", "wanted"], rows)
@@ -157,7 +224,7 @@ def _to_95(values: Sequence[float]) -> Spread:
     return Spread(whole.median, whole.least, ordered[int(0.95 * (len(ordered) - 1))])
 
 
-def _of(readings: Sequence[Driven], contestant: str) -> list[Driven]:
+def _of(readings: Sequence[Part], contestant: str) -> list[Part]:
     return [
         one for one in sorted(readings, key=lambda one: one.pair) if one.contestant == contestant
     ]

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from benches.figures import median_within
-from benches.viewers import VIEWERS, Driven, delay_table, rate_table
+from benches.viewers import VIEWERS, Part, delay_table, rate_table
 from benches.watching import viewers
 from recorded import a_plan, record_step, recorder_for, steps_of
 from scripted_engine import Script
@@ -33,13 +33,13 @@ def test_viewers_see_a_run_start_and_leave_when_it_has_ended(
 def test_ratios_are_within_pairs_and_delays_over_all_viewers() -> None:
     watched = f"{VIEWERS} viewers"
     readings = [
-        Driven(0, watched, 90.0, 0.02, (0.5, 1.0), (0.1, 0.2, 0.3)),
-        Driven(0, "nobody", 100.0),
-        Driven(1, "nobody", 50.0),
-        Driven(1, watched, 51.0, 0.04, (0.9,), (0.2,)),
+        Part(0, watched, 0.0, 8.0, 0.02, 90.0),
+        Part(0, "nobody", 8.0, 16.0, 0.0, 100.0),
+        Part(1, "nobody", 16.0, 24.0, 0.0, 50.0),
+        Part(1, watched, 24.0, 32.0, 0.04, 51.0),
     ]
     assert "0.960 (0.900–1.020)" in rate_table(readings)
-    delays = delay_table(readings)
+    delays = delay_table(readings, (0.5, 0.9, 1.0), (0.1, 0.2, 0.3, 0.2))
     for figure in ("0.90 (0.50–1.00)", "0.20 (0.10–0.20)", "3.0 (2.0–4.0)"):
         assert figure in delays
 

@@ -122,6 +122,8 @@ class Feed:
         self._judging: asyncio.Task[None] | None = None
         self._accounting: asyncio.Task[None] | None = None
         self._account_at = time.monotonic() + EVERY_S
+        self._not_judged: str | None = None
+        """Why the last findings could not be made that could not."""
         self._judge_at = 0.0
         """When the running step may be diagnosed, or diagnosed again."""
         self.viewers = 0
@@ -233,15 +235,21 @@ class Feed:
             self._judging = asyncio.create_task(self._judge_now())
 
     def _has_more_to_judge(self, now: float) -> bool:
+        """Whether the running step has grown since it was judged; that of a dead run has not."""
         current = self._live.current
-        return current is not None and is_judged(current.window) and now >= self._judge_at
+        if current is None or not self._extras["alive"]:
+            return False
+        return is_judged(current.window) and now >= self._judge_at
 
     async def _judge_now(self) -> None:
         """Compute the findings while reading goes on, so that samples are still sent."""
         began = time.monotonic()
         try:
             self._set_extra("findings", await self._judge(self._run))
+            if self._extras["problem"] == self._not_judged:  # a later problem is of the journal
+                self._set_extra("problem", None)
         except LoadstoneError as error:
+            self._not_judged = error.message
             self._set_problem(error.message)
         self._judge_at = _again_at(began, JUDGED_AFTER_S)
 

@@ -32,6 +32,7 @@ _OURS = (
     "charts.js",
     "compare.js",
     "copying.js",
+    "early.js",
     "elements.js",
     "filters.js",
     "findings.js",

@@ -10,14 +10,14 @@ const KEPT = 900;
 // Figures over the run's seconds show the same moment: that of the pointer over one of them.
 const CLOCK = "clock";
 const isOfClock = (id) => id.startsWith("timeline-");
-echarts.connect(CLOCK);
 
 export class Charts {
   constructor() {
     this.drawn = new Map();
+    this.waiting = []; // figures that have no chart yet: one is made in each frame, so that the first is seen at once
     onTheme(() => this.redraw());
     window.addEventListener("resize", () => {
-      for (const { chart } of this.drawn.values()) chart.resize();
+      for (const { chart } of this.drawn.values()) chart?.resize();
     });
   }
 
@@ -26,11 +26,28 @@ export class Charts {
     this.drop(id);
     const place = byId(id);
     if (!place) return;
-    const chart = echarts.init(place, chartTheme(), { renderer: "canvas" });
-    if (isOfClock(id)) chart.group = CLOCK;
-    chart.setOption(translated(option, about));
     place.setAttribute("aria-label", t(about));
-    this.drawn.set(id, { chart, option, about, changed: false });
+    this.drawn.set(id, { chart: null, option, about, changed: false });
+    this.waiting.push(id);
+    if (this.waiting.length === 1) this.makeNext();
+  }
+
+  makeNext() {
+    if (globalThis.echarts) this.make(this.waiting.shift());
+    if (this.waiting.length) requestAnimationFrame(() => this.makeNext());
+  }
+
+  make(id) {
+    const shown = this.drawn.get(id);
+    const place = byId(id);
+    if (!shown || shown.chart || !place) return;
+    shown.chart = echarts.init(place, chartTheme(), { renderer: "canvas" });
+    if (isOfClock(id)) {
+      echarts.connect(CLOCK);
+      shown.chart.group = CLOCK;
+    }
+    shown.chart.setOption(translated(shown.option, shown.about));
+    shown.changed = false;
   }
 
   // Changes of a figure's option, its data among them.
@@ -38,7 +55,7 @@ export class Charts {
     const shown = this.drawn.get(id);
     if (!shown) return;
     shown.option = { ...shown.option, ...changes };
-    shown.chart.setOption(translated(shown.option, shown.about));
+    shown.chart?.setOption(translated(shown.option, shown.about));
   }
 
   // Points by the series' id; the next `refresh` shows them.
@@ -61,14 +78,15 @@ export class Charts {
   // Sets all points of one series; does nothing if the figure has no such series.
   put(id, series, data) {
     const shown = this.drawn.get(id);
-    if (shown?.option.series.some((one) => one.id === series)) {
-      shown.chart.setOption({ series: [{ id: series, data }] });
-    }
+    const its = shown?.option.series.find((one) => one.id === series);
+    if (!its) return;
+    its.data = data;
+    shown.chart?.setOption({ series: [{ id: series, data }] });
   }
 
   refresh() {
     for (const shown of this.drawn.values()) {
-      if (!shown.changed) continue;
+      if (!shown.changed || !shown.chart) continue;
       shown.changed = false;
       const series = shown.option.series.map(({ id, data }) => ({ id, data }));
       shown.chart.setOption({ series });
@@ -80,8 +98,9 @@ export class Charts {
   }
 
   drop(id) {
-    this.drawn.get(id)?.chart.dispose();
+    this.drawn.get(id)?.chart?.dispose();
     this.drawn.delete(id);
+    this.waiting = this.waiting.filter((one) => one !== id);
   }
 
   clear() {

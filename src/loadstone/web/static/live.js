@@ -4,6 +4,7 @@ import { forgetActs, onActs, showCommands } from "./acts.js";
 import { beginInOtherWords, onBegin, showBegin, whoAmI } from "./begin.js";
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
+import { EVENTS, streamOf } from "./early.js";
 import { byId, element, show } from "./elements.js";
 import { choose, filtersIn } from "./filters.js";
 import { findingsOf } from "./findings.js";
@@ -89,11 +90,8 @@ function connect(run) {
     state = fresh();
   }
   shown = run;
-  source = new EventSource(run ? `/api/events?run=${encodeURIComponent(run)}` : "/api/events");
-  const mine = source;
-  const on = (name, take) => mine.addEventListener(name, (event) => {
-    if (mine === source) take(JSON.parse(event.data));
-  });
+  const { source: mine, events } = streamOf(run);
+  source = mine;
   mine.onopen = () => say(missing === null ? "" : t("There is no run {name} here.", { name: missing }));
   mine.onerror = () => {
     say(t("The server does not answer; trying again."));
@@ -103,16 +101,24 @@ function connect(run) {
       setTimeout(() => { if (mine === source) connect(wanted().run ?? null); }, GONE_MS);
     }
   };
-  on("runs", takeRuns);
-  on("snapshot", takeSnapshot);
-  on("run", (data) => { state.run = data; showHead(); if (state.ladder) { showLadder(); showEmpty(); } });
-  on("step", takeStep);
-  on("second", takeSecond);
-  on("seen", (data) => { charts.add(data.points); charts.refresh(); showEmpty(); });
-  on("row", takeRow);
-  on("note", (data) => { hear(data.told); state.notes.push(data.text); showNotes(); });
-  on("extras", takeExtras);
+  const take = ({ type, data }) => {
+    if (mine === source) TAKERS[type](JSON.parse(data));
+  };
+  for (const name of EVENTS) mine.addEventListener(name, take);
+  events.forEach(take);
 }
+
+const TAKERS = {
+  runs: takeRuns,
+  snapshot: takeSnapshot,
+  run: (data) => { state.run = data; showHead(); if (state.ladder) { showLadder(); showEmpty(); } },
+  step: takeStep,
+  second: takeSecond,
+  seen: (data) => { charts.add(data.points); charts.refresh(); showEmpty(); },
+  row: takeRow,
+  note: (data) => { hear(data.told); state.notes.push(data.text); showNotes(); },
+  extras: takeExtras,
+};
 
 function say(text) {
   byId("link").textContent = text;
@@ -385,11 +391,17 @@ window.addEventListener("hashchange", () => {
   missing = null;
   follow();
 });
+// A run's figures may come before the list of all runs and before who is looking, which decide what else is shown.
+const early = wanted().run;
+if (early) {
+  byId("run").hidden = Boolean(wanted().prove);
+  connect(early);
+}
 me = await whoAmI();
 byId("begin-link").hidden = !me.may_run;
 byId("compare").hidden = me.only !== null;
 byId("trend-of").hidden = me.only !== null;
-// A run's figures may come before the list of all runs, which decides what else is shown.
 const first = wanted();
 byId("run").hidden = !first.run || Boolean(first.prove);
-connect(first.run ?? null);
+if (source === null || shown !== (first.run ?? null)) connect(first.run ?? null);
+else showExtras();
