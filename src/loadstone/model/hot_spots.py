@@ -120,7 +120,7 @@ class CountedStatement(Frozen):
 
     statement: str = _said(
         "statement with question marks for values, cut at 400 characters; sbtestN: the sum"
-        " over tables that differ only in the number at their end"
+        " over tables that differ only in the number at their end; empty: of statements not shown"
     )
     calls: int = _said("executions that ended without an error")
     plans: int | None = _said("how often it was planned; null: not counted (track_planning)")
@@ -144,5 +144,7 @@ class HotSpots(Frozen):
     versions: tuple[TableVersions, ...] = ()
     keepers: tuple[Keeper, ...] = ()
     counted: tuple[CountedStatement, ...] = ()
+    counted_rest: CountedStatement | None = None
+    """The sum over those that are not among them; `None`: there are none."""
     not_evaluated: dict[str, str] = {}
     """Kinds that the server does not report, and what to switch on."""

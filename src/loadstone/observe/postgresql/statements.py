@@ -8,9 +8,10 @@ Source: https://www.postgresql.org/docs/current/pgstatstatements.html
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import pg8000
 
@@ -77,7 +78,7 @@ _ASKS_ABOUT_ITSELF = (
 )
 """Statements of those who watch, ourselves included: a load has no business there."""
 
-_CALLS = list(_SUMS).index("calls")
+_CALLS, _EXECUTED, _PLANNED = (list(_SUMS).index(name) for name in ("calls", "exec_ms", "plan_ms"))
 _BEFORE_A_TABLE = ("FROM", "JOIN", "INTO", "UPDATE")
 _ONE_NUMBER = 2
 """The number, and no number: names without one do not matter."""
@@ -114,8 +115,16 @@ def read(connection: Connection) -> Counted:
     return Counted(sums, {str(row[0]): str(row[2]) for row in rows}, counts)
 
 
-def grown(before: Counted, after: Counted) -> tuple[CountedStatement, ...] | Message:
-    """What was counted in between, the statements with the longest times first; or why nothing."""
+class Grown(NamedTuple):
+    """What was counted in between: the statements with the longest times first, and the rest."""
+
+    shown: tuple[CountedStatement, ...]
+    rest: CountedStatement | None
+    """The sum over the others, without a text; `None`: there are none."""
+
+
+def grown(before: Counted, after: Counted) -> Grown | Message:
+    """What was counted in between; or why nothing."""
     why_not = after.why_not or before.why_not
     if why_not is not None:
         return why_not
@@ -128,12 +137,17 @@ def grown(before: Counted, after: Counted) -> tuple[CountedStatement, ...] | Mes
         if growth[_CALLS]:
             total = totals[with_n(after.texts[key[0]])]
             total[:] = (old + new for old, new in zip(total, growth, strict=True))
-    found = [
-        _statement(text, dict(zip(_SUMS, sums, strict=True)), after.counts)
-        for text, sums in totals.items()
-    ]
-    found.sort(key=lambda one: one.exec_s + (one.plan_s or 0.0), reverse=True)
-    return tuple(found[:_SHOWN]) or _NONE_GREW
+    found = sorted(totals.items(), key=_time_of, reverse=True)
+    if not found:
+        return _NONE_GREW
+    shown = tuple(_statement(text, sums, after.counts) for text, sums in found[:_SHOWN])
+    others = [sum(column) for column in zip(*(sums for _, sums in found[_SHOWN:]), strict=True)]
+    return Grown(shown, _statement("", others, after.counts) if others else None)
+
+
+def _time_of(counted: tuple[str, Sequence[float]]) -> float:
+    _, sums = counted
+    return sums[_EXECUTED] + sums[_PLANNED]
 
 
 def with_n(statement: str) -> str:
@@ -201,7 +215,9 @@ def _growth(then: Sums | None, now: Sums) -> Sums:
     return tuple(new - old for new, old in zip(now, then, strict=True))
 
 
-def _statement(text: str, sums: Mapping[str, float], counts: Collection[str]) -> CountedStatement:
+def _statement(text: str, grown_by: Sequence[float], counts: Collection[str]) -> CountedStatement:
+    sums = dict(zip(_SUMS, grown_by, strict=True))
+
     def seconds(name: str) -> float | None:
         return sums[name] / 1000 if name in counts else None
 

@@ -169,7 +169,8 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     return HotSpots(
         versions=tuple(touched[:_SHOWN]),
         keepers=tuple(keepers[:_KEEPERS]),
-        counted=() if isinstance(counted, str) else counted,
+        counted=() if isinstance(counted, str) else counted.shown,
+        counted_rest=None if isinstance(counted, str) else counted.rest,
         not_evaluated={statements.KIND: counted} if isinstance(counted, str) else {},
     )
 

@@ -11,10 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import CORES, SERVER
+from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS
 from loadstone.diagnosis.rules.postgresql import versions
+from loadstone.model.account import Place
 from loadstone.model.hot_spots import CountedStatement
 from loadstone.model.message import Message, say
+
+_WAITS: tuple[Place, ...] = (*PAGE_READS, *PAGE_WAITS, "row lock", "table lock")
+"""Where a statement waits that is executed. A commit's flush comes after it, and who waits for
+admission has no statement yet."""
 
 
 def statements(case: Case) -> tuple[CountedStatement, ...] | None:
@@ -51,20 +57,29 @@ def cores_of(case: Case, users: float | None) -> float | None:
 
     Who wakes up waits for a core before the statement's clock starts, so that its times are mostly
     work. What all statements take without their waits at other places, and is more than was on a
-    core, was waiting for one: of that each has its part.
+    core, was waiting for one: of that each has its part. Where nobody looked at the threads, no
+    more was on a core than the server used.
     """
-    account, found = case.step.account, statements(case)
-    if users is None or account is None or found is None:
+    account = case.step.account
+    if users is None or account is None:
         return None
-    running = account.users * account.share_of("on core")
-    if not running:  # nobody looked at the threads
+    running = account.users * account.share_of("on core") or server_cores(case)
+    if not users or not running:
         return users
     every = _users(case, lambda one: one.exec_s + (one.plan_s or 0.0)) or 0.0
-    waits = account.users * account.share_of(*(one for one in SERVER if one not in CORES))
-    return users * min(running / max(every - waits, users), 1.0) if users else 0.0
+    waits = account.users * account.share_of(*_WAITS)
+    return users * min(running / max(every - waits, users), 1.0)
+
+
+def total(case: Case, spent: Callable[[CountedStatement], float | None]) -> float | None:
+    """What all statements of the step spent, those that are not shown as well; `None`: unknown."""
+    shown, spots = statements(case), case.step.hot_spots
+    rest = (spots.counted_rest,) if spots and spots.counted_rest else ()
+    known = [value for one in (*(shown or ()), *rest) if (value := spent(one)) is not None]
+    return sum(known) if known else None
 
 
 def _users(case: Case, spent: Callable[[CountedStatement], float | None]) -> float | None:
     """By Little's law: their seconds a second."""
-    known = [value for one in statements(case) or () if (value := spent(one)) is not None]
-    return versions.per_s(case, sum(known)) if known else None
+    seconds = total(case, spent)
+    return None if seconds is None else versions.per_s(case, seconds)

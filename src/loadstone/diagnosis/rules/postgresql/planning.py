@@ -59,8 +59,7 @@ def _parts(case: Case) -> Mapping[Place, float]:
 
 def _plans(case: Case) -> float:
     """A second."""
-    plans = sum(one.plans or 0 for one in counted.statements(case) or ())
-    return versions.per_s(case, plans) or 0.0
+    return versions.per_s(case, counted.total(case, lambda one: one.plans) or 0.0) or 0.0
 
 
 def _said(case: Case, users: float, share: float) -> Iterator[Message]:
