@@ -13,6 +13,7 @@ from called import called
 from loadstone.model.hot_spots import CountedStatement, HotSpots
 from loadstone.observe.postgresql.statements import KIND, with_n
 from loadstone.observe.postgresql.versions import difference, snapshot
+from loadstone.postgresql.connect import connect
 from postgres.diagnosed import diagnosed
 from postgres.server import Server, find_programs, started
 from postgres.test_commands import only_run, url
@@ -118,6 +119,19 @@ def test_without_the_right_only_own_statements_are_counted(counting: Server, sho
     assert not found.counted
     assert "counted no statement" in found.not_evaluated[KIND]
     assert "versions" not in found.not_evaluated
+
+
+def test_of_a_load_with_its_own_user_others_statements_are_not_kept(
+    counting: Server, shop: str
+) -> None:
+    before = snapshot(local(counting, shop), only_own=True)
+    counting.asked("SELECT said FROM shop1", shop)
+    with connect(endpoint(counting, shop)) as other, other.cursor() as cursor:
+        cursor.execute("SELECT id FROM shop2")
+    found = by_text(difference(before, snapshot(local(counting, shop), only_own=True)))
+    assert "SELECT said FROM shopN" in found
+    assert "SELECT id FROM shopN" not in found
+    assert "SELECT id FROM shopN" in by_text(difference(before, snapshot(local(counting, shop))))
 
 
 def test_a_database_without_the_extension_is_told_how_to_get_it(

@@ -108,8 +108,11 @@ class Exporter(Protocol):
 class Sums(Protocol):
     """Where one family's servers have spent their time, as they sum it up themselves."""
 
-    def snapshot(self, endpoint: Endpoint) -> Snapshot:
-        """Where the server has spent its time so far; what it does not report is never an error."""
+    def snapshot(self, endpoint: Endpoint, *, only_own: bool = False) -> Snapshot:
+        """Where the server has spent its time so far; what it does not report is never an error.
+
+        `only_own`: on the statements of the endpoint's user alone, where it sums them up by user.
+        """
 
     def difference(self, before: Snapshot, after: Snapshot) -> HotSpots:
         """Where it spent its time between two moments."""

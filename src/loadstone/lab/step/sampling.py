@@ -40,6 +40,9 @@ class StepSampling:
     server: Endpoint
     """The first target's server, whose hot spots are read."""
 
+    drives: bool = True
+    """Whether the load is ours: its statements are those of the server's user."""
+
     _before: Snapshot | None = None
     _connections: float = 0.0
     """To the first target's server when the step began, without those that look at its sessions."""
@@ -49,7 +52,7 @@ class StepSampling:
     def begin(self) -> None:
         """Read all sources before any load, so that their counters start with the step."""
         sums = sums_of(self.server.target)
-        self._before = sums.snapshot(self.server) if sums else None
+        self._before = sums.snapshot(self.server, only_own=self.drives) if sums else None
         self.sampling.mark()
         looking = self._looking()
         # Again: the first reading of some sources opens connections, which the others count.
@@ -73,22 +76,23 @@ class StepSampling:
             self.recorder.observed(self.step, seen)
         return taken
 
-    def end(self, *, drove: bool = True, hurried: Callable[[], bool] = _never) -> list[Seen]:
+    def end(self, *, hurried: Callable[[], bool] = _never) -> list[Seen]:
         """Read the sources once more after all load, and return what they reported.
 
-        `drove`: the load was ours, and its connections close now. `hurried`: somebody does not want
-        to wait for servers that do not answer.
+        The connections of a load of ours close now. `hurried`: somebody does not want to wait for
+        servers that do not answer.
         """
         if not hurried():
             self.sampling.mark()
-        if drove:
+        if self.drives:
             self._wait_for_the_last_to_leave(hurried)
         told = self.keep()
         self.recorder.source_facts(self.step, self.sampling.facts())
         self._note_other_versions()
         sums = sums_of(self.server.target)
         if self._before and sums and not hurried():
-            found = sums.difference(self._before, sums.snapshot(self.server))
+            after = sums.snapshot(self.server, only_own=self.drives)
+            found = sums.difference(self._before, after)
             self.recorder.hot_spots(self.step, found)
         return told
 

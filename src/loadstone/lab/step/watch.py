@@ -30,7 +30,7 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
     """
     step = Step(number=1, workload=plan.workload.name, concurrency=1)
     recorder = lab.recorder
-    looking = StepSampling(step, recorder, sampling, lab.endpoints[0])
+    looking = StepSampling(step, recorder, sampling, lab.endpoints[0], drives=False)
     wishes = Wishes(recorder.folder)
     try:
         recorder.begin_step(step)
@@ -48,7 +48,7 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
                 elif isinstance(wish, Remark):
                     recorder.note(wish.text, step)
         ended = time.monotonic()
-        looking.end(drove=False)
+        looking.end()
         window = Settled(
             from_s=begun - recorder.began,
             to_s=ended - recorder.began,

@@ -114,8 +114,12 @@ _TABLE_LOCKS = Kind(
 KINDS = (_STATEMENTS, _WAITS, _FILES, _TABLES, _TABLE_LOCKS)
 
 
-def snapshot(endpoint: Endpoint) -> Snapshot:
-    """Read all kinds; what cannot be read is reported in the snapshot, and never raised."""
+def snapshot(endpoint: Endpoint, *, only_own: bool = False) -> Snapshot:
+    """Read all kinds; what cannot be read is reported in the snapshot, and never raised.
+
+    performance_schema sums statements up by their schema, and not by their users: `only_own` leaves
+    nothing out.
+    """
     try:
         with connect(endpoint, _TIMEOUTS, database=None) as connection:
             return _snapshot(connection)

@@ -78,6 +78,7 @@ _ASKS_ABOUT_ITSELF = (
 )
 """Statements of those who watch, ourselves included: a load has no business there."""
 
+_OWN_ROLE = "(SELECT oid FROM pg_roles WHERE rolname = current_user)"
 _CALLS, _EXECUTED, _PLANNED = (list(_SUMS).index(name) for name in ("calls", "exec_ms", "plan_ms"))
 _BEFORE_A_TABLE = ("FROM", "JOIN", "INTO", "UPDATE")
 _ONE_NUMBER = 2
@@ -98,8 +99,11 @@ class Counted:
     why_not: Message | None = None
 
 
-def read(connection: Connection) -> Counted:
-    """The sums of the connection's database; nothing that the server refuses is raised."""
+def read(connection: Connection, *, only_own: bool) -> Counted:
+    """The sums of the connection's database; nothing that the server refuses is raised.
+
+    `only_own`: those of the connection's user alone; else those of all that it may see.
+    """
     try:
         found = rows_of(connection, _FIND)
         if not found:
@@ -108,7 +112,7 @@ def read(connection: Connection) -> Counted:
         if track == "none":
             return Counted(why_not=_OFF)
         counts = _counted_by(columns, has_planning=planning == "on")
-        rows = rows_of(connection, _question(str(schema), columns, counts))
+        rows = rows_of(connection, _question(str(schema), columns, counts, only_own=only_own))
     except (pg8000.Error, OSError) as error:
         return Counted(why_not=say("pg_stat_statements: {why}", why=text_of(error)))
     sums = {(str(row[0]), str(row[1])): tuple(float(one or 0) for one in row[3:]) for row in rows}
@@ -191,13 +195,16 @@ def _counted_by(columns: Collection[str], *, has_planning: bool) -> list[str]:
     ]
 
 
-def _question(schema: str, columns: Collection[str], counts: Collection[str]) -> str:
+def _question(
+    schema: str, columns: Collection[str], counts: Collection[str], *, only_own: bool
+) -> str:
     """Statements that functions execute count only with those who called them, where one knows."""
     sums = (
         f"sum({' + '.join(parts)})::float8" if name in counts else "0::float8"
         for name, parts in _SUMS.items()
     )
     only = " AND toplevel" if "toplevel" in columns else ""
+    only += f" AND userid = {_OWN_ROLE}" if only_own else ""
     return (
         f"SELECT queryid::text, userid::text, min(left(query, {_TEXT_READ})), {', '.join(sums)}"
         f" FROM {quoted(schema)}.{_EXTENSION}"

@@ -144,11 +144,14 @@ class Versions(Snapshot):
     counted: statements.Counted = field(default_factory=statements.Counted)
 
 
-def snapshot(endpoint: Endpoint) -> Snapshot:
-    """Read the views; what cannot be read is reported in the snapshot, and never raised."""
+def snapshot(endpoint: Endpoint, *, only_own: bool = False) -> Snapshot:
+    """Read the views; what cannot be read is reported in the snapshot, and never raised.
+
+    `only_own`: of pg_stat_statements what the endpoint's user executes, and nobody else's.
+    """
     try:
         with connect(endpoint, _TIMEOUTS) as connection:
-            return _read(connection)
+            return _read(connection, only_own=only_own)
     except (TargetError, pg8000.Error, OSError) as error:
         return Snapshot(refused={KIND: reason(error)})
     except Exception as error:  # no answer of the server may end the run
@@ -175,7 +178,7 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     )
 
 
-def _read(connection: Connection) -> Versions:
+def _read(connection: Connection, *, only_own: bool) -> Versions:
     tables = [_Table(*row) for row in rows_of(connection, _TABLES)]
     with connection.cursor() as cursor:
         cursor.execute(_INDEXES, ([one.relid for one in tables],))
@@ -185,7 +188,7 @@ def _read(connection: Connection) -> Versions:
         tables={one.relid: one for one in tables},
         indexes=indexes,
         keepers=keepers,
-        counted=statements.read(connection),
+        counted=statements.read(connection, only_own=only_own),
     )
 
 
