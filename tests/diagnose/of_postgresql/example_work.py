@@ -220,7 +220,10 @@ EXAMPLES = (
     ),
     Example(
         missing_index.RULE,
-        a_case(at(**_SCANNED), variables={"plan_cache_mode": "force_generic_plan"}),
+        replace(
+            a_case(at(**_SCANNED), variables={"plan_cache_mode": "force_generic_plan"}),
+            drive={"protocol": "prepared"},
+        ),
         a_case(at(**_LOOKED_UP), variables={"plan_cache_mode": "force_generic_plan"}),
         a_case(at(rates={_ROWS: None})),
         needs=f"server counter {_ROWS}",

@@ -202,23 +202,33 @@ def test_planning_is_tried_without_in_the_way_that_the_load_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "limit", "most", "wanted"),
+    ("version", "limit", "most", "sessions", "wanted"),
     [
-        ("18.1", "64", 700.0, "2048"),
-        ("18.1", "1024", 700.0, None),
-        ("15.18 (Debian 15.18-0+deb12u1)", "64", 700.0, None),
-        ("18.1", "64", 60.0, None),
+        ("18.1", "64", 700.0, "100", "2048"),
+        ("18.1", "1024", 700.0, "100", None),
+        ("15.18 (Debian 15.18-0+deb12u1)", "64", 700.0, "100", None),
+        ("18.1", "64", 60.0, "100", None),
+        # Nobody of the load was seen.
+        ("18.1", "64", 0.0, "100", None),
+        # 16,384 locks for each of so many sessions are 6 GB.
+        ("18.1", "64", 5000.0, "1000", None),
+        ("18.1", "64", 5000.0, "100", "16384"),
     ],
 )
 def test_more_places_for_locks_are_tried_where_a_setting_gives_them(
-    version: str, limit: str, most: float, wanted: str | None
+    version: str, limit: str, most: float, sessions: str, wanted: str | None
 ) -> None:
     waiting = at(
         an_account(latch=0.4, on_core=0.1),
         means={"state.LWLock:LockManager": 4.5},
         highest={"pg_locks.most_of_a_session": most},
+        host={"memory_available_bytes": 4e9},
     )
-    variables = {"server_version": version, "max_locks_per_transaction": limit}
+    variables = {
+        "server_version": version,
+        "max_locks_per_transaction": limit,
+        "max_connections": sessions,
+    }
     found = lock_manager.RULE.judge(a_case(waiting, variables=variables))
     assert found is not None
     tried = [one.value for one in found.trial.settings] if found.trial else []
@@ -228,15 +238,29 @@ def test_more_places_for_locks_are_tried_where_a_setting_gives_them(
 def test_scans_by_plans_without_values_are_tried_with_plans_for_them() -> None:
     scanned = at(rates=SCANNED, step=READ_WHOLE)
     generic = {"plan_cache_mode": "force_generic_plan"}
-    found = missing_index.RULE.judge(a_case(scanned, variables=generic))
+    prepared = {"protocol": "prepared"}
+    found = missing_index.RULE.judge(replace(a_case(scanned, variables=generic), drive=prepared))
     assert found is not None and found.trial is not None
     assert found.cause == "generic-plans"
     assert [(one.name, one.value) for one in found.trial.settings] == [("plan_cache_mode", "auto")]
-    # What is sent as text is planned with its values, and other settings say more.
-    as_text = replace(a_case(scanned, variables=generic), drive={"protocol": "text"})
+    # What is sent as text is planned with its values, as may be what others drive, and other
+    # settings say more.
+    others_load = a_case(scanned, variables=generic)
+    as_text = replace(others_load, drive={"protocol": "text"})
     ruled_out = a_case(scanned, variables={**generic, "enable_bitmapscan": "off"})
-    for other in (as_text, ruled_out):
+    for other in (others_load, as_text, replace(ruled_out, drive=prepared)):
         named = missing_index.RULE.judge(other)
         assert named is not None and named.cause == "missing-index"
     # Plans without values that use an index read no row for nothing.
-    assert missing_index.RULE.judge(a_case(variables=generic)) is None
+    looked_up = replace(a_case(variables=generic), drive=prepared)
+    assert missing_index.RULE.judge(looked_up) is None
+
+
+def test_plans_that_a_setting_keeps_already_are_no_remedy_for_planning() -> None:
+    planned = at(step={"hot_spots": counted(a_statement(plans=160_000, plan_s=32.0))})
+    usual = planning.RULE.judge(a_case(planned))
+    assert usual is not None and "plan_cache_mode=force_generic_plan" in usual.remedy
+    generic = {"plan_cache_mode": "force_generic_plan"}
+    found = planning.RULE.judge(a_case(planned, variables=generic))
+    assert found is not None and found.trial is None
+    assert "force_generic_plan" not in found.remedy

@@ -30,11 +30,16 @@ A transaction keeps old rows by its snapshot; without one, by the number that it
 
 LOCKS = """
 SELECT locktype, sum(n)::bigint, sum(waiting)::bigint, sum(fast)::bigint,
-  coalesce(max(n) FILTER (WHERE pid <> pg_backend_pid()), 0)
+  coalesce(max(n) FILTER (WHERE pid IN (SELECT a.pid FROM pg_stat_activity AS a
+    WHERE a.usename = current_user AND a.datname = {database} AND a.pid <> pg_backend_pid())), 0)
 FROM (SELECT locktype, pid, count(*) AS n, count(*) FILTER (WHERE NOT granted) AS waiting,
   count(*) FILTER (WHERE fastpath) AS fast FROM pg_locks GROUP BY 1, 2) AS of_sessions GROUP BY 1
 """
-"""To read it, the server stops all changes of locks for a moment."""
+"""To read it, the server stops all changes of locks for a moment.
+
+The most of a session is that of the load's, as far as they log in as we do: a backup locks all
+tables for as long as it runs.
+"""
 
 MOST_LOCKS = "pg_locks.most_of_a_session"
 
@@ -100,7 +105,8 @@ def hides(rows: Iterable[Sequence[object]]) -> bool:
 def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
     """Gauges of the rows of `LOCKS`: held, held without the shared table, waited for by kind.
 
-    Of a session's locks those of tables and indexes are counted, which have places of their own.
+    Of a session's locks those of tables and indexes are counted, which have places of their own:
+    zero as well if no session of the load was seen.
     """
     gauges = dict.fromkeys(
         ("pg_locks.held", "pg_locks.fastpath", "pg_locks.waiting", MOST_LOCKS), 0.0

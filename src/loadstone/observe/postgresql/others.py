@@ -58,8 +58,9 @@ def status_rows(connection: Connection) -> dict[str, float]:
 def _figures(questions: Questions, asked: Question) -> dict[str, float]:
     """Without the states of sessions, which come and go."""
     (row,) = questions.rows(asked.sql)
+    locks_asked = LOCKS.format(database="current_database()")
     found = asked.counters(row) | asked.gauges(row)
-    found |= activity(questions.rows(SESSIONS)) | locks(questions.rows(LOCKS))
+    found |= activity(questions.rows(SESSIONS)) | locks(questions.rows(locks_asked))
     return {name.lower(): value for name, value in found.items() if not name.startswith("state.")}
 
 

@@ -46,6 +46,8 @@ class ServerSource:
     _locks: dict[str, float] = field(default_factory=dict)
     """The latest answer about locks, which holds until the next one."""
     _readings: int = 0
+    _locks_asked: str = ""
+    """The question for locks."""
     _updates: str = ""
     """The question for statements that update."""
     _updated: dict[str, set[str]] = field(default_factory=dict)
@@ -76,6 +78,7 @@ class ServerSource:
         database = literal_of(connection, self.endpoint.target.database or "")
         self._statistics, refused = statistics_of(connection, database)
         self._facts |= {f"{_REFUSED}{view}": _NO_RIGHT for view in refused}
+        self._locks_asked = LOCKS.format(database=database)
         self._updates = UPDATES.format(database=database)
         self._readings = 0
         self._is_direct = questions.is_direct
@@ -87,7 +90,7 @@ class ServerSource:
         at_s = (begun + time.monotonic()) / 2
         sessions = questions.rows(SESSIONS)
         if self._readings % _LOCKS_EVERY == 0:
-            self._locks = locks(questions.rows(LOCKS))
+            self._locks = locks(questions.rows(self._locks_asked))
         if self._readings % _UPDATES_EVERY == 0:
             self._look_at_updates(questions)
         self._readings += 1

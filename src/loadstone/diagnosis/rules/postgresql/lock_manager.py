@@ -14,6 +14,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
+from loadstone.diagnosis.rules.postgresql.shared_buffers import FREE_TAKEN
 from loadstone.diagnosis.trials import at_start
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import plain, say, say_in
@@ -39,6 +40,11 @@ FEWEST_SLOTS = 16
 _CONFIGURABLE = 18
 """The version from which the number of places follows from a setting."""
 
+LOCK_BYTES = 365.0
+"""Shared memory of a lock: an entry of 168 bytes and two of 80 for who has it, a tenth in reserve,
+and a place of the session's own (LOCK and PROCLOCK in lock.h, LockManagerShmemSize in lock.c)."""
+
+_MAKE_ROOM = ("max_connections", "max_prepared_transactions")
 _MOST = "pg_locks.most_of_a_session"
 _SETTING = "max_locks_per_transaction"
 
@@ -50,8 +56,11 @@ def judge(case: Case) -> Finding | None:
 
 
 def most_of_a_session(case: Case) -> float | None:
-    """The most tables and indexes that a session was seen to have locked; `None`: not known."""
-    return case.highest(_MOST)
+    """The most tables and indexes that a session of the load was seen to have locked.
+
+    `None`: not known, as where no session was seen with a lock because the load has another user.
+    """
+    return case.highest(_MOST) or None
 
 
 def evidence(case: Case) -> Iterator[Evidence]:
@@ -77,12 +86,23 @@ def _is_configurable(case: Case) -> bool:
 
 
 def _more_places(case: Case) -> Trial | None:
-    """Twice as many as a session needs: they are groups, of which one is full before the others."""
-    most = most_of_a_session(case)
+    """Twice as many as a session needs: they are groups, of which one is full before the others.
+
+    The server makes room for as many locks of each session when it starts: there is no trial where
+    that takes more than half of the free memory.
+    """
+    most, free = most_of_a_session(case), case.host("memory_available_bytes")
     if most is None or most <= _slots(case) or not _is_configurable(case):
         return None
-    wanted = {_SETTING: str(_power_of_two(2 * most))}
-    return at_start(case, wanted, say("locks in the shared table"))
+    wanted, sessions = _power_of_two(2 * most), _sessions(case)
+    if not sessions or free is None or wanted * LOCK_BYTES * sessions > FREE_TAKEN * free:
+        return None
+    return at_start(case, {_SETTING: str(wanted)}, say("locks in the shared table"))
+
+
+def _sessions(case: Case) -> float:
+    """Transactions for which the server has room, without its own workers'; zero: not known."""
+    return sum(case.number(name) or 0.0 for name in _MAKE_ROOM)
 
 
 def _power_of_two(least: float) -> int:

@@ -25,7 +25,7 @@ SHARE = 0.05
 
 
 def is_prepared(case: Case) -> bool:
-    """Whether the load's statements are prepared, and so may keep a plan."""
+    """Whether the load's statements may be prepared, and so keep a plan: others' are not known."""
     return bool(case.drive.get("protocol", "prepared") == "prepared")
 
 
@@ -35,8 +35,13 @@ def is_forced(case: Case) -> bool:
 
 
 def is_generic(case: Case) -> bool:
-    """Whether a setting has prepared statements planned without their values."""
-    return is_prepared(case) and case.variable("plan_cache_mode") == "force_generic_plan"
+    """Whether a setting has statements that are known to be prepared planned without values."""
+    return case.drive.get("protocol") == "prepared" and wants_generic(case)
+
+
+def wants_generic(case: Case) -> bool:
+    """Whether the setting keeps the plans of all statements that are prepared."""
+    return case.variable("plan_cache_mode") == "force_generic_plan"
 
 
 def judge(case: Case) -> Finding | None:

@@ -88,7 +88,7 @@ def _evidence(case: Case, share: float) -> Iterator[Evidence]:
 
 
 def _remedy(case: Case) -> Message:
-    if plan_cache.is_prepared(case):
+    if plan_cache.is_prepared(case) and not plan_cache.wants_generic(case):
         return say(
             "Set plan_cache_mode=force_generic_plan for these sessions, which plans prepared "
             "statements once (a script may send text: have it prepare them); name the partition's "
