@@ -168,9 +168,27 @@ def test_a_healthy_server_has_notes_only() -> None:
 
 
 def test_statements_that_spend_the_most_are_named_by_what_they_spend() -> None:
-    sorting = a_statement(statement="SELECT c FROM sbtestN ORDER BY c", calls=20, temp_pages=9000)
-    reading = a_statement(statement="SELECT c FROM sbtestN WHERE k=?", pages_hit=90_000_000)
-    spots = HotSpots(versions=(a_table(scanned=90_000_000),), counted=(sorting, reading))
+    sorting = a_statement(
+        statement="SELECT c FROM sbtestN ORDER BY c",
+        calls=20,
+        rows=20,
+        pages_hit=40_000,
+        temp_pages=9000,
+    )
+    # Five scans a second of 2,000 pages: frequent lookups and changes come to more pages.
+    reading = a_statement(
+        statement="SELECT c FROM sbtestN WHERE k=?", calls=50, rows=50, pages_hit=100_000
+    )
+    lookup = a_statement(calls=200_000, rows=200_000, pages_hit=800_000)
+    change = a_statement(
+        statement="UPDATE sbtestN SET k=k+? WHERE id=?",
+        calls=20_000,
+        rows=20_000,
+        pages_hit=240_000,
+        wal_bytes=6_000_000,
+    )
+    counts = (lookup, change, sorting, reading)
+    spots = HotSpots(versions=(a_table(scanned=90_000_000),), counted=counts)
     step = {**READ_WHOLE, "hot_spots": spots}
     scanned = missing_index.RULE.judge(a_case(at(rates=SCANNED, step=step)))
     assert scanned is not None and f"Most by: {reading.statement}" in scanned.sentence

@@ -26,6 +26,7 @@ from loadstone.diagnosis.rules.postgresql.versions import ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
+from loadstone.model.hot_spots import CountedStatement
 from loadstone.model.message import Joined, Message, plain, say, say_in, sentences
 
 WASTE = 10.0
@@ -48,6 +49,17 @@ Source: https://www.postgresql.org/docs/current/protocol-message-formats.html (D
 
 LEAVES = 2.0
 """Pages that a lookup reads: its index's leaf, and that of the row."""
+
+LEVELS = 4.0
+"""The most pages from an index's root to an entry: with a hundred entries on each, as many levels
+lead to 100 million rows."""
+
+RECORD_BYTES = 46.0
+"""Least bytes of WAL for a page that is changed, to which an index leads as well: the record's head
+(24), the page's (20), and that of the record's own data (2).
+
+Source: https://github.com/postgres/postgres/blob/master/src/include/access/xlogrecord.h
+"""
 
 _WAYS = ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")
 """Settings that rule out a way of using an index."""
@@ -93,8 +105,7 @@ def judge(case: Case) -> Finding | None:
                 each=Number(scanned / useful),
             ),
             *_said_of(case, against),
-            # A row that is read for nothing has its page looked at.
-            *counted.most_by(case, lambda one: one.pages_hit + one.pages_read),
+            *counted.most_by(case, _pages_for_nothing),
         ),
         evidence=(
             case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), few),
@@ -127,7 +138,7 @@ def _planned_without_values(
                 rows=Number(scanned),
                 useful=Number(useful),
             ),
-            *counted.most_by(case, lambda one: one.pages_hit + one.pages_read),
+            *counted.most_by(case, _pages_for_nothing),
         ),
         evidence=(
             case.seen(say("rows read in scans"), scanned, say_in("unit", "/s"), FEWEST),
@@ -192,6 +203,15 @@ def _scanned(case: Case, returned: float) -> float:
         in_tables = versions.per_s(case, sum(one.scanned for one in tables))
         scanned = scanned if in_tables is None else min(scanned, in_tables)
     return max(scanned - others, 0.0)
+
+
+def _pages_for_nothing(one: CountedStatement) -> float:
+    """Pages that it came to, less those that it needs with an index for each condition.
+
+    A row that is read for nothing has its page looked at; frequent lookups have more pages.
+    """
+    descents = one.calls + one.wal_bytes / RECORD_BYTES
+    return max(one.pages_hit + one.pages_read - LEVELS * descents - LEAVES * one.rows, 0.0)
 
 
 def _useful(case: Case) -> float:
