@@ -8,7 +8,7 @@ Source: https://www.pgbouncer.org/usage.html#admin-console
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pg8000
@@ -23,7 +23,8 @@ _CONSOLE = "pgbouncer"
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _US = 1e-6
 _PREFIX = "pgbouncer."
-_COUNTS = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "sv_tested", "sv_login")
+_IDLE = "sv_idle"
+_COUNTS = ("cl_active", "cl_waiting", "sv_active", _IDLE, "sv_used", "sv_tested", "sv_login")
 """Clients with a connection and without; connections by what they do (`sv_used`: to be checked)."""
 
 
@@ -45,18 +46,8 @@ class Pooler:
         return sum(known) * _US if known else None
 
     def pools(self) -> dict[str, float]:
-        """Gauges of the pools of the load's database together; empty if this user may not know.
-
-        `maxwait_s` is how long the client has waited that waits for the longest.
-        """
-        pools = self._ours("SHOW POOLS")
-        if not pools:
-            return {}
-        counts = {
-            f"{_PREFIX}{name}": sum(_number(pool, name) for pool in pools) for name in _COUNTS
-        }
-        waits = (_number(pool, "maxwait") + _US * _number(pool, "maxwait_us") for pool in pools)
-        return {**counts, f"{_PREFIX}maxwait_s": max(waits)}
+        """Gauges of the pools of the load's database; empty if this user may not know."""
+        return gauges_of(self._ours("SHOW POOLS"), self.endpoint.target.user)
 
     def _ours(self, command: str) -> list[Mapping[str, object]]:
         """The rows of an answer that are about the load's database; none if it refuses."""
@@ -78,6 +69,22 @@ class Pooler:
         if console:
             with contextlib.suppress(pg8000.Error, OSError):
                 console.close()
+
+
+def gauges_of(pools: Sequence[Mapping[str, object]], user: str | None) -> dict[str, float]:
+    """Gauges of these rows of SHOW POOLS together; none without any.
+
+    Of idle connections only those of the load's user count, or for which clients wait: a pool does
+    not lend them to another. `maxwait_s` is how long the client has waited that waits for the
+    longest.
+    """
+    if not pools:
+        return {}
+    counts = {f"{_PREFIX}{name}": sum(_number(pool, name) for pool in pools) for name in _COUNTS}
+    wanted = [pool for pool in pools if pool.get("user") == user or _number(pool, "cl_waiting")]
+    counts[f"{_PREFIX}{_IDLE}"] = sum(_number(pool, _IDLE) for pool in wanted)
+    waits = (_number(pool, "maxwait") + _US * _number(pool, "maxwait_us") for pool in pools)
+    return {**counts, f"{_PREFIX}maxwait_s": max(waits)}
 
 
 def _number(pool: Mapping[str, object], name: str) -> float:
