@@ -7,6 +7,7 @@ Source: https://www.postgresql.org/docs/current/pgstatstatements.html
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import pg8000
 from loadstone.model.hot_spots import CountedStatement
 from loadstone.model.message import Message, say
 from loadstone.observe.postgresql.questions import rows_of
+from loadstone.postgresql.activity import SEE_OTHERS
 from loadstone.postgresql.errors import text_of
 from loadstone.postgresql.facts import quoted
 from loadstone.postgresql.tokens import NotSql, Token, tokens_of
@@ -44,11 +46,25 @@ _NOT_THERE = say(
 _OFF = say("pg_stat_statements.track is none")
 _NONE_GREW = say("pg_stat_statements has counted no statement of the load")
 
+_HIDES = say(
+    "pg_stat_statements shows this user its own statements alone: {right}", right=SEE_OTHERS
+)
+_TOO_MANY = say(
+    "{count} or more statements of the load's database are in pg_stat_statements: one of the load "
+    "cannot be told from an old one that was not read",
+    count=_READ,
+)
+_OLD = say(
+    "the extension pg_stat_statements is older than its server: ALTER EXTENSION pg_stat_statements "
+    "UPDATE"
+)
+
 _FIND = f"""
 SELECT n.nspname, current_setting('{_EXTENSION}.track', true),
   current_setting('{_EXTENSION}.track_planning', true), ARRAY(SELECT a.attname::text
     FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
-    WHERE c.relname = '{_EXTENSION}' AND c.relnamespace = n.oid AND a.attnum > 0)
+    WHERE c.relname = '{_EXTENSION}' AND c.relnamespace = n.oid AND a.attnum > 0),
+  pg_has_role('pg_read_all_stats', 'USAGE')
 FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
 WHERE e.extname = '{_EXTENSION}'
 """
@@ -81,6 +97,7 @@ _ASKS_ABOUT_ITSELF = (
 _OWN_ROLE = "(SELECT oid FROM pg_roles WHERE rolname = current_user)"
 _CALLS, _EXECUTED, _PLANNED = (list(_SUMS).index(name) for name in ("calls", "exec_ms", "plan_ms"))
 _BEFORE_A_TABLE = ("FROM", "JOIN", "INTO", "UPDATE")
+_FIRST_WORD = re.compile(r"\A[A-Za-z]+")
 _ONE_NUMBER = 2
 """The number, and no number: names without one do not matter."""
 
@@ -96,6 +113,8 @@ class Counted:
     """By the server's number of the statement."""
     counts: Collection[str] = ()
     """The names in `_SUMS` that this server counts."""
+    hides: bool = False
+    """Whether others' statements are wanted, and this user may not see them."""
     why_not: Message | None = None
 
 
@@ -108,15 +127,24 @@ def read(connection: Connection, *, only_own: bool) -> Counted:
         found = rows_of(connection, _FIND)
         if not found:
             return Counted(why_not=_NOT_THERE)
-        schema, track, planning, columns = found[0]
-        if track == "none":
-            return Counted(why_not=_OFF)
+        schema, track, planning, columns, sees_all = found[0]
+        why_not = _why_not(str(track), columns)
+        if why_not is not None:
+            return Counted(why_not=why_not)
         counts = _counted_by(columns, has_planning=planning == "on")
         rows = rows_of(connection, _question(str(schema), columns, counts, only_own=only_own))
     except (pg8000.Error, OSError) as error:
         return Counted(why_not=say("pg_stat_statements: {why}", why=text_of(error)))
     sums = {(str(row[0]), str(row[1])): tuple(float(one or 0) for one in row[3:]) for row in rows}
-    return Counted(sums, {str(row[0]): str(row[2]) for row in rows}, counts)
+    hides = not only_own and not sees_all
+    return Counted(sums, {str(row[0]): str(row[2]) for row in rows}, counts, hides=hides)
+
+
+def _why_not(track: str, columns: Collection[str]) -> Message | None:
+    """Why nothing is counted, or no time of it: before its version 1.8 columns had other names."""
+    if track == "none":
+        return _OFF
+    return None if set(_SUMS["exec_ms"]) <= set(columns) else _OLD
 
 
 class Grown(NamedTuple):
@@ -133,17 +161,19 @@ def grown(before: Counted, after: Counted) -> Grown | Message:
     if why_not is not None:
         return why_not
     totals: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * len(_SUMS))
+    passed_over = False
     for key, now in after.sums.items():
         then = before.sums.get(key)
         if then is None and len(before.sums) >= _READ:
-            continue  # it may have been there before, below the rows that were read
+            passed_over = True  # it may have been there before, below the rows that were read
+            continue
         growth = _growth(then, now)
         if growth[_CALLS]:
             total = totals[with_n(after.texts[key[0]])]
             total[:] = (old + new for old, new in zip(total, growth, strict=True))
     found = sorted(totals.items(), key=_time_of, reverse=True)
     if not found:
-        return _NONE_GREW
+        return _TOO_MANY if passed_over else _HIDES if after.hides else _NONE_GREW
     shown = tuple(_statement(text, sums, after.counts) for text, sums in found[:_SHOWN])
     others = [sum(column) for column in zip(*(sums for _, sums in found[_SHOWN:]), strict=True)]
     return Grown(shown, _statement("", others, after.counts) if others else None)
@@ -158,12 +188,12 @@ def with_n(statement: str) -> str:
     """The statement with a question mark for each value, and N for its tables' common number.
 
     A name counts as a table's behind FROM, JOIN, INTO or UPDATE. Of a statement that is cut off
-    within a literal only its first word is left.
+    within a literal or a comment only its first word is left.
     """
     try:
         tokens = tokens_of(statement)
     except NotSql:
-        return f"{statement.split(maxsplit=1)[0]} …"
+        return f"{''.join(_FIRST_WORD.findall(statement))} …".lstrip()
     named = {
         name.text
         for before, name in pairwise(tokens)
