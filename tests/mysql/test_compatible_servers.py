@@ -56,6 +56,7 @@ class Answering:
     """A connection to a server that answers SHOW from what it was given, or refuses it."""
 
     description = ()
+    is_passed_on = None
 
     def __init__(self, greeting: str, variables: dict[str, str], refuses: int | None) -> None:
         self._greeting, self._variables, self._refuses = greeting, variables, refuses

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loadstone.model.target import Target
-from loadstone.mysql.processlist import is_readdressed
+from loadstone.mysql.processlist import is_passed_on, is_readdressed
 
 TARGET = Target(host="127.0.0.1")
 
@@ -20,10 +20,16 @@ class Listing:
 
     description = [(name,) for name in ("Id", "User", "Host", "db", "Command", "Time", "Info")]
 
+    is_passed_on = None
+
     def __init__(self, own: socket.socket, address: str) -> None:
         self._sock = own
         self._address = address
         self._asked = ""
+        self.times_asked = 0
+
+    def thread_id(self) -> int:
+        return 900_001
 
     def cursor(self) -> Listing:
         return self
@@ -36,6 +42,7 @@ class Listing:
 
     def execute(self, statement: str) -> None:
         self._asked = statement
+        self.times_asked += 1
 
     def fetchall(self) -> list[tuple[object, ...]]:
         other = (3, "app", "10.0.0.9:1234", None, "Sleep", 5, None)
@@ -78,3 +85,9 @@ def test_a_unix_socket_has_no_port() -> None:
     near, far = socket.socketpair()
     with near, far:
         assert not readdressed(near, "localhost")
+
+
+def test_whether_a_proxy_answers_is_looked_up_once(own: socket.socket) -> None:
+    connection: Any = Listing(own, "10.0.0.9:4321")
+    assert is_passed_on(connection, TARGET) and is_passed_on(connection, TARGET)
+    assert connection.times_asked == 1

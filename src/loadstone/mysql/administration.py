@@ -85,8 +85,12 @@ class Administration(_Base):
     """Logs in once more, in the same way."""
     shares_sessions: bool | None = None
     """Whether a proxy gives its session to others; `None`: not tried yet."""
+    is_passed_on: bool | None = None
+    """Whether a proxy answers it; `None`: not looked up yet."""
     session_settings: tuple[str, ...] = ()
-    """The statements that set something for this session."""
+    """The statements that set something for this session, and were accepted."""
+    _sets: str | None = None
+    """Such a statement, which is not answered yet."""
     _is_marked = True
 
     def __init__(
@@ -152,8 +156,7 @@ class Administration(_Base):
         self._expect_answer(self._longest_answer_s)
         text = sql if isinstance(sql, str) else sql.decode(errors="replace")
         self.asked = (time.monotonic(), text[:_SHOWN])
-        if text.startswith("SET SESSION "):
-            self.session_settings += (text,)
+        self._sets = text if text.startswith("SET SESSION ") else None
         if command == COMMAND.COM_QUERY and self._is_marked:
             # Who reads the server's log later can tell our statements from the load.
             sql = f"{MARK} {sql}" if isinstance(sql, str) else f"{MARK} ".encode() + sql
@@ -163,7 +166,10 @@ class Administration(_Base):
     def _read_query_result(self, unbuffered: bool = False) -> int:
         with _as_protocol_errors(self), self._until_answered():
             rows: int = super()._read_query_result(unbuffered)  # type: ignore[misc]
-            return rows
+        if self._sets is not None:
+            self.session_settings += (self._sets,)
+            self._sets = None
+        return rows
 
     def _read_ok_packet(self) -> Any:
         with self._until_answered():

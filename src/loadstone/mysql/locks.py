@@ -16,7 +16,7 @@ import pymysql
 from loadstone.model.message import say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import answering_within, statement_errors
-from loadstone.mysql.errors import number_in
+from loadstone.mysql.errors import NO_LOCKS, number_in
 from loadstone.mysql.processlist import SEE_OTHERS, is_passed_on, processes
 from loadstone.mysql.proxies import shares_sessions
 from loadstone.servers import locks as common
@@ -34,9 +34,6 @@ _GIVE_BACK_S = 2.0
 
 _TRIES = 3
 """A lock may be released between the query for it and the query for its holder."""
-
-_NO_LOCKS = (1064, 1105, 1235, 1305, 1370, 1630)
-"""Errors of servers and clusters without such functions, or without them for this account."""
 
 
 def refuse_shared(connection: Connection, target: Target) -> None:
@@ -199,7 +196,7 @@ def _asked(
             cursor.execute(statement, values)
             row = cursor.fetchone() or ()
     except TargetError as error:
-        if number_in(error) not in _NO_LOCKS:
+        if number_in(error) not in NO_LOCKS:
             raise
         raise NoLocks(error.kind, error.message, error.hint, error.code) from error
     if not all(one is None or isinstance(one, int) for one in row):

@@ -49,12 +49,17 @@ def _process(row: dict[str, object], token: str) -> Process:
 def is_passed_on(connection: Connection, target: Target) -> bool:
     """Whether there is a proxy in between: then statements may reach different servers.
 
+    It stays so for a connection: the list, which may have thousands of rows, is read once.
+
     Raises:
         TargetError: as `processes`.
     """
-    greeted = number_of(connection)
-    own = [one.number & GREETED for one in processes(connection, target) if one.asks]
-    return bool(own) and own != [greeted]
+    own: Any = connection
+    if own.is_passed_on is None:
+        listed = [one.number & GREETED for one in processes(connection, target) if one.asks]
+        own.is_passed_on = bool(listed) and listed != [number_of(connection)]
+    passed_on: bool = own.is_passed_on
+    return passed_on
 
 
 def is_readdressed(connection: Connection, target: Target) -> bool:

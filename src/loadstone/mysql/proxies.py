@@ -15,6 +15,7 @@ import pymysql
 
 from loadstone.model.target import Target
 from loadstone.mysql.administration import Administration
+from loadstone.mysql.errors import NO_LOCKS
 from loadstone.servers.facts import Between
 
 _COMMENT = "select @@version_comment limit 1"
@@ -22,6 +23,9 @@ _COMMENT = "select @@version_comment limit 1"
 
 Source: MySQL_Session.cpp, handler_special_queries.
 """
+
+_NO_COMMENT = (1064, 1105, 1193, 1235)
+"""Errors of servers without such a variable, or without that syntax."""
 
 _SAID = (("proxysql", "ProxySQL"), ("maxscale", "MaxScale"))
 """Words in a greeting or in the comment of a version.
@@ -88,10 +92,10 @@ def _shares_locks(connection: Administration) -> bool:
     try:
         if _one(connection, take) != 1:
             return False
-    except pymysql.err.OperationalError:
-        raise
-    except pymysql.MySQLError:
-        return False  # no such function
+    except pymysql.MySQLError as error:
+        if error.args[0] not in NO_LOCKS:
+            raise
+        return False
     with closing(connection.reach()) as other:
         # Some give a session only to clients with the same settings.
         for statement in connection.session_settings:
@@ -112,10 +116,10 @@ def _shares_locks(connection: Administration) -> bool:
 def _comment(connection: Administration) -> str:
     try:
         rows = connection.asked_exactly(_COMMENT)
-    except pymysql.err.OperationalError:
-        raise
-    except pymysql.MySQLError:
-        return ""  # a server without such a variable
+    except pymysql.MySQLError as error:
+        if error.args[0] not in _NO_COMMENT:
+            raise
+        return ""
     return str(rows[0][0]) if rows else ""
 
 

@@ -218,8 +218,8 @@ def _between_notes(between: Between, place: str) -> list[Message]:
     """How fast it answers, and what it does not keep."""
     notes = [
         say(
-            "{place} greeted {greeting} after it was connected to; its fastest ping took {ping},"
-            " and the fastest SELECT 1 {statement}",
+            "{place} sent its greeting {greeting} after the connection opened; its fastest ping"
+            " took {ping}, and the fastest SELECT 1 {statement}",
             place=place,
             greeting=Seconds(between.greeting_s),
             ping=Seconds(between.ping_s),
