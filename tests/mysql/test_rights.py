@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from typing import Any
 
+import pymysql
 import pytest
 from pydantic import SecretStr
 
 from loadstone.families import connect
-from loadstone.model.target import Endpoint
+from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.rights import NEEDS, grants_in, judged, rights_of
 from loadstone.sandbox import Sandbox
 from loadstone.servers import rights
@@ -28,8 +31,8 @@ ROWS = {
 """The line of docs/privileges.md about it."""
 
 
-def lacking(*lines: str, schema: str = "shop", is_mariadb: bool = True) -> dict[str, list[str]]:
-    found = judged(grants_in(lines), "least@%", schema, is_mariadb=is_mariadb)
+def lacking(*lines: str, schema: str = "shop", splits_super: bool = False) -> dict[str, list[str]]:
+    found = judged(grants_in(lines), "least@%", schema, splits_super=splits_super)
     return {str(one.what): list(one.missing) for one in found.rights if one.missing}
 
 
@@ -99,9 +102,54 @@ def test_a_schema_may_be_excepted_from_what_holds_everywhere() -> None:
 
 
 def test_the_statement_quotes_what_has_to_be() -> None:
-    said = lacking(schema="my-shop", is_mariadb=False)
+    said = lacking(schema="my-shop", splits_super=True)
     assert said[str(rights.RUN_READS)] == ["GRANT SELECT ON `my-shop`.* TO 'least'@'%'"]
     assert said[str(rights.SET)] == ["GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO 'least'@'%'"]
+
+
+class Telling:
+    """A connection to a server of this version, to an account without rights."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._row = ""
+
+    def get_server_info(self) -> str:
+        return self._version
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator[Telling]:
+        yield self
+
+    def execute(self, statement: str) -> None:
+        if statement == "SELECT CURRENT_ROLE()" and self._version < "8":
+            raise pymysql.err.OperationalError(1305, "FUNCTION CURRENT_ROLE does not exist")
+        self._row = {
+            "SELECT CURRENT_USER()": "least@%",
+            "SELECT VERSION()": self._version,
+            "SHOW GRANTS": "GRANT USAGE ON *.* TO 'least'@'%'",
+            "SELECT CURRENT_ROLE()": "NONE",
+        }[statement]
+
+    def fetchone(self) -> tuple[str]:
+        return (self._row,)
+
+    def fetchall(self) -> list[tuple[str]]:
+        return [(self._row,)]
+
+
+@pytest.mark.parametrize(
+    ("version", "right"),
+    [
+        ("5.7.44-log", "SUPER"),
+        ("8.0.36", "SYSTEM_VARIABLES_ADMIN"),
+        ("9.7.0", "SYSTEM_VARIABLES_ADMIN"),
+    ],
+)
+def test_the_statement_is_one_that_this_version_knows(version: str, right: str) -> None:
+    connection: Any = Telling(version)
+    found = {one.what: one.missing for one in rights_of(connection, Target()).rights}
+    assert found[rights.SET] == (f"GRANT {right} ON *.* TO 'least'@'%'",)
 
 
 @pytest.fixture(params=KINDS)

@@ -19,7 +19,7 @@ PLACE = "db1:3306"
 
 
 def standing(clients: Clients, *grants: str) -> Standing:
-    return Standing(judged(grants_in(grants), "app@%", "shop", is_mariadb=False), clients)
+    return Standing(judged(grants_in(grants), "app@%", "shop", splits_super=True), clients)
 
 
 def told(standing: Standing, managed: Managed | None = None) -> dict[str, list[str]]:

@@ -49,7 +49,7 @@ NEEDS = (
 )
 """By docs/privileges.md; tables that a proof or an experiment uses need their own rights."""
 
-# MySQL 8 deprecates SUPER, and needs only this part of it here.
+# MySQL 8 deprecates SUPER, and needs only this part of it here. Older ones do not know the part.
 _INSTEAD = {"SUPER": "SYSTEM_VARIABLES_ADMIN"}
 _ALL = "ALL PRIVILEGES"
 
@@ -90,12 +90,19 @@ def rights_of(connection: Connection, target: Target) -> Rights:
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute("SELECT CURRENT_USER()")
         (account,) = cursor.fetchone() or ("",)
+        cursor.execute("SELECT VERSION()")
+        (version,) = cursor.fetchone() or ("",)
         cursor.execute("SHOW GRANTS")
         lines = [str(row[0]) for row in cursor.fetchall()]
         lines += _of_roles(connection, cursor)
-    own: Any = connection
-    is_mariadb = "mariadb" in str(own.get_server_info()).lower()
-    return judged(grants_in(lines), plain(str(account)), target.database, is_mariadb=is_mariadb)
+    splits = _splits_super(str(version))
+    return judged(grants_in(lines), plain(str(account)), target.database, splits_super=splits)
+
+
+def _splits_super(version: str) -> bool:
+    """Whether a server of this version grants parts of SUPER as MySQL 8.0 does."""
+    major = re.match(r"\d+", version)
+    return "mariadb" not in version.lower() and major is not None and int(major[0]) >= 8
 
 
 def _of_roles(connection: Connection, cursor: Any) -> list[str]:
@@ -139,18 +146,21 @@ def grants_in(lines: Iterable[str]) -> Grants:
     )
 
 
-def judged(grants: Grants, account: str, schema: str | None, *, is_mariadb: bool) -> Rights:
-    """What an account with these grants may do; `schema` is that of the tables."""
+def judged(grants: Grants, account: str, schema: str | None, *, splits_super: bool) -> Rights:
+    """What an account with these grants may do; `schema` is that of the tables.
+
+    `splits_super`: the server grants parts of SUPER, by the names that MySQL 8.0 gave them.
+    """
     schema = schema or DEFAULT_SCHEMA
     found = []
     for need in NEEDS:
-        missing = tuple(_missing(need, grants, account, schema, is_mariadb=is_mariadb))
+        missing = tuple(_missing(need, grants, account, schema, splits_super=splits_super))
         found.append(Right(need.what, missing, needs_superuser="SUPER" in need.on_all))
     return Rights(account, schema, tuple(found), sees_sessions=grants.has(SEE_OTHERS))
 
 
 def _missing(
-    need: Need, grants: Grants, account: str, schema: str, *, is_mariadb: bool
+    need: Need, grants: Grants, account: str, schema: str, *, splits_super: bool
 ) -> Iterator[str]:
     """The statements that grant what a command lacks."""
     on = need.schema or schema
@@ -159,7 +169,7 @@ def _missing(
         yield f"GRANT {', '.join(lacks)} ON {_quoted(on)}.* TO {_account(account)}"
     lacks = [one for one in need.on_all if not grants.has(one)]
     if lacks:
-        names = [one if is_mariadb else _INSTEAD.get(one, one) for one in lacks]
+        names = [_INSTEAD.get(one, one) if splits_super else one for one in lacks]
         yield f"GRANT {', '.join(names)} ON *.* TO {_account(account)}"
 
 
