@@ -114,6 +114,21 @@ def test_an_average_is_the_value_whatever_stands_before_it() -> None:
     assert parsed(text) == {"w": [(NOON, 7)]}
 
 
+@pytest.mark.parametrize("more", ["", "SampleCount,", "Sum,"])
+def test_an_extreme_is_named_as_one(more: str) -> None:
+    """It is no mean, so it does not become the figure that the metric's name is."""
+    value = more and "60,"
+    text = f"time,metric,{more}Maximum\n1769860800,WriteIOPS,{value}9\n"
+    assert parsed(text) == {"WriteIOPS (Maximum)": [(NOON, 9)]}
+
+
+@pytest.mark.parametrize("columns", ["SampleCount", "Sum", "Minimum, Maximum"])
+def test_statistics_without_an_average_are_refused(columns: str) -> None:
+    heads = columns.replace(", ", ",")
+    text = f"time,metric,{heads}\n1769860800,w{',60' * len(heads.split(','))}\n"
+    assert refused(text) == f"iops.csv, line 1: of {columns} none is an average: export that"
+
+
 def test_cells_without_a_value_are_counted_and_no_zeros() -> None:
     text = (
         "\ufefftime\twrites\n2026-01-31T12:00:00Z\t\n2026-01-31T12:01:00Z\tNaN\n1769860800\t7\n\n"

@@ -39,9 +39,10 @@ _TIMES_AS_SET = frozenset(_TIMES)
 _UTC = ("time (utc)", "timestamp (utc)")
 _METRICS = ("metric", "metric name", "metric_name", "metricname", "name", "series")
 _VALUES = ("value", "average", "avg", "mean")
-_EXTREMES = ("maximum", "max", "minimum", "min", "sum", "samplecount", "sample count")
+_EXTREMES = ("maximum", "max", "minimum", "min")
+_SUMS = ("sum", "samplecount", "sample count")
 _UNITS = ("unit", "units")
-STATISTICS = frozenset((*_VALUES, *_EXTREMES))
+STATISTICS = frozenset((*_VALUES, *_EXTREMES, *_SUMS))
 """Names of columns, in lower case, that do not say which metric the values are of."""
 _NOTHING = frozenset(("", "-", "--", "null", "none", "nan", "n/a", "na"))
 _EPOCH = re.compile(r"(\d{9,10}(?:\.\d+)?)|(\d{12,13})")
@@ -112,7 +113,10 @@ def parse(content: bytes, name: str, local: tzinfo | None = None) -> list[Series
         )
     rows = _Rows(_text(content, name), name)
     heads = rows.heads()
-    columns = _Columns.of(heads)
+    try:
+        columns = _Columns.of(heads)
+    except ValueError as error:
+        raise rows.wrong(error.args[0]) from None
     times = _Times(local, {head.lower() for head in heads} & set(_UTC))
     found: dict[str, Series] = {}
     for cells in rows:
@@ -219,17 +223,25 @@ class _Columns:
     metrics: tuple[tuple[str, int], ...]
     unit: int | None
     """The column of the values' unit."""
+    extreme: str = ""
+    """The statistic that the values of `one` are, where they are no averages."""
 
     @classmethod
     def of(cls, heads: _Heads) -> _Columns:
+        """Find the columns by their names.
+
+        Raises:
+            ValueError: metrics have several statistics, none of which is an average.
+        """
         time = _column(heads, _TIMES)
         assert time is not None  # checked with the heads
         metric, unit = _column(heads, _METRICS), _column(heads, _UNITS)
-        values = [_column(heads, names) for names in (_VALUES, _EXTREMES)]
-        value = next((at for at in values if at is not None), None)
+        value = _column(heads, _VALUES)
+        extreme = "" if metric is None or value is not None else _extreme(heads)
+        value = heads[extreme] if extreme else value
         one = None if metric is None or value is None else (metric, value)
         metrics = tuple(each for each in heads.items() if each[1] not in (time, unit))
-        return cls(time, one, metrics, unit)
+        return cls(time, one, metrics, unit, extreme)
 
     def take(self, cells: list[str], times: _Times, found: dict[str, Series]) -> None:
         """Keep one row's values.
@@ -247,7 +259,24 @@ class _Columns:
         name = _cell(cells, self.one[0])
         if not name:
             raise ValueError(say("the row names no metric"))
+        if self.extreme:
+            name = f"{name} ({self.extreme})"
         _keep(name, at, (_cell(cells, self.one[1]), unit), found)
+
+
+def _extreme(heads: _Heads) -> str:
+    """The only statistic of a file without averages; empty if it has none.
+
+    Raises:
+        ValueError: there are several, or it counts samples or adds them up.
+    """
+    there = [name for name in heads if name.lower() in (*_EXTREMES, *_SUMS)]
+    if not there:
+        return ""
+    extremes = [name for name in there if name.lower() in _EXTREMES]
+    if len(extremes) == 1:
+        return extremes[0]
+    raise ValueError(say("of {columns} none is an average: export that", columns=", ".join(there)))
 
 
 def _cell(cells: list[str], column: int) -> str:
