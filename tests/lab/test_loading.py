@@ -37,7 +37,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
     doing: dict[str, Callable[[], None]] = {}
 
     def phase(name: str, answer: object = None) -> None:
-        def step(*arguments: object) -> object:
+        def step(*arguments: object, **more: object) -> object:
             doing.get(name, lambda: None)()
             return answer
 

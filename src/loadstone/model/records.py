@@ -393,6 +393,8 @@ class LoadProgress(Frozen):
     phase: Literal["tables", "rows", "indexes", "keys", "verify"]
     tables_done: Count
     method: str
+    takes_files: bool = True
+    """Whether what answers has LOAD DATA at all, so that a setting could allow it."""
 
 
 class LockHolder(Frozen):

@@ -59,7 +59,7 @@ class LoadLines:
         if self._first is None and progress.phase == "rows":
             self._first = progress
             if progress.method == "insert" and not (self._inserts or self._quiet):
-                announce(_INSERTS)
+                announce(_INSERTS if progress.takes_files else _NO_FILES)
         if self._more and now >= self._more_next_at:
             self._more_next_at = now + 1.0
             self._more(progress_line(progress, self._first))
@@ -112,6 +112,11 @@ def progress_line(progress: LoadProgress, first: LoadProgress | None = None) -> 
 _INSERTS = say(
     "note: the rows go by INSERT, which takes up to twice as long: the server takes no LOAD DATA "
     "LOCAL; if it may, SET GLOBAL local_infile=ON there (or in its parameter group) for the load"
+)
+
+_NO_FILES = say(
+    "note: the rows go by INSERT, which takes up to twice as long: what answers there has no LOAD "
+    "DATA LOCAL"
 )
 
 _PHASES = {

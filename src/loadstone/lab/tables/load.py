@@ -108,7 +108,8 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
     ):
         state = family.read_schema(connection, target, loader.schema)
         stop.check()
-        if not family.takes_files(connection):
+        takes_files = family.takes_files(connection)
+        if not takes_files:
             plan = plan.model_copy(update={"method": "insert"})
         consent = located(connection, target, loader.consent)
         decision = decide_prepare(state, names, target, consent)
@@ -120,7 +121,7 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
             stop.check()
             family.list_tables(connection, target, loader.schema, lines)
         stop.check()
-        end = _load(_marked(plan, decision, marks), loader)
+        end = _load(_marked(plan, decision, marks), loader, takes_files=takes_files)
         # A second connection, because a load may outlast the first one and its lock.
         with (
             waits.connected(loader.endpoint) as later,
@@ -304,7 +305,7 @@ def together(layouts: Sequence[Layout]) -> list[Layout]:
     return list(found.values())
 
 
-def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
+def _load(plan: LoadPlan, loader: Loader, *, takes_files: bool) -> LoadEnd:
     ends: list[LoadEnd] = []
 
     def take(record: AnyLoadRecord) -> bool:
@@ -314,7 +315,8 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
         if isinstance(record, LoadStalled):
             loader.observer.on_stalled(record)
         else:
-            loader.observer.on_progress(record)
+            update = {"takes_files": takes_files}
+            loader.observer.on_progress(record.model_copy(update=update))
         return False
 
     follow(loader.begin(load_document(plan, loader.endpoint)), take, loader.interrupts)
