@@ -468,3 +468,17 @@ def test_who_cannot_be_noted_or_kept_begins_nothing(running: Path, tmp_path: Pat
         assert page.get("/api/begun").json["begun"] == []
     assert [path.name for path in outside.iterdir()] == ["file"]
     assert (outside / "file").read_text() == "somebody else's\n"
+
+
+def test_a_command_that_cannot_be_started_is_not_in_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = Begun(tmp_path)
+    asked = Asked(
+        id="20260101000000-0123abcd", kind="run", words=("run", "x"), targets=(), who="", unix_s=1.0
+    )
+    monkeypatch.setattr("sys.executable", str(tmp_path / "nothing"))
+    with pytest.raises(StoreError, match="cannot start the command"):
+        begun.start(asked, "en")
+    assert begun.lines() == []
+    assert list((tmp_path / FOLDER).iterdir()) == []

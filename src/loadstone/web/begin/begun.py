@@ -13,6 +13,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import stat
 import subprocess
 import sys
@@ -108,6 +109,8 @@ class Begun:
             told = [] if asked.kind == "prove" else [f"--folder-to={folder / RUN_FOLDER}"]
             self._children.append(_errand(folder, (*asked.words, *told), lock, language))
         except OSError as error:
+            # Else the list would show a command that never was, as one that was killed.
+            shutil.rmtree(folder, ignore_errors=True)
             why = (error.strerror or str(error)).lower()
             raise StoreError(say("cannot start the command: {why}", why=why)) from error
         finally:
