@@ -14,6 +14,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from called import called
 from loadstone.families import connect
 from loadstone.model.target import Endpoint
+from loadstone.mysql.facts import variables_of
 from loadstone.mysql.variables import set_variable
 from loadstone.sandbox import Sandbox
 from loadstone.servers.errors import SettingsError
@@ -49,6 +50,19 @@ def said(server: Sandbox, folder: Path, *words: str) -> str:
 
 def lines(text: str, label: str) -> list[str]:
     return [one[8:] for one in text.splitlines() if one.startswith(f"{label:8}")]
+
+
+def state_of(server: Sandbox) -> tuple[dict[str, str], list[object]]:
+    """All variables of a server, and the names of its schemas with the tables in them."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        variables = variables_of(connection, server.tcp.target)
+        cursor.execute("SHOW DATABASES")
+        schemas = list(cursor.fetchall())
+        cursor.execute(
+            "SELECT table_schema, table_name, create_time FROM information_schema.tables"
+            " WHERE table_schema <> 'information_schema'"  # made when it is read
+        )
+        return variables, [schemas, sorted(map(repr, cursor.fetchall()))]
 
 
 def test_an_account_that_may_only_log_in_is_told_what_it_lacks(
@@ -98,8 +112,11 @@ def test_other_clients_are_named_to_who_may_see_them(server: Sandbox, tmp_path: 
 
 
 def test_it_changes_nothing_and_speaks_chinese(server: Sandbox, tmp_path: Path) -> None:
+    before = state_of(server)
     text = said(server, tmp_path, "--lang", "zh")
+    assert state_of(server) == before
     assert "least@%" in text and "GRANT" in text
+    assert "没有其他会话；没有 PROCESS 权限时只能看到自己的会话" in text
 
 
 GOOGLE = "10.11.19-google-MariaDB"
