@@ -215,8 +215,9 @@ def test_a_pool_s_width_is_set_against_cores_and_connections() -> None:
     on = {"thread_pool_enabled": "ON"}
     told = about("apsaradb", name, **on)
     assert told.weight == "note" and "128 statements" in told.why
+    assert "4 groups of 32 threads, 128 together" in told.why
     held = about("apsaradb", name, **on, max_connections="100")
-    assert "holds nobody back" in held.why
+    assert "max_connections is 100: the pool limits nothing" in held.why
     narrow = DOCUMENTED["apsaradb"] | on | {"thread_pool_size": "2", name: "3"}
     (told,) = [one for one in review(narrow, Machine(cores=16)) if one.variable == name]
     assert (told.weight, told.wanted) == ("slow", "8")

@@ -47,7 +47,7 @@ def test_what_is_asked_is_for_the_step_that_runs(recorder: Recorder) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--users", "5"), "step 2 has 4 users"),
+        (("--users", "5"), "step 2 has 4 users: a step cannot have more than it started with"),
         (("--users", "0"), "users: it must be 1 or more"),
         (("--rate", "10"), "step 2 has no rate"),
         ((), "give one of --users, --rate and --stop"),

@@ -67,15 +67,16 @@ def _width(server: Server, most: int) -> Iterator[Advice]:
     elif 0 < most <= at_once:
         why = say(
             "{groups} groups of {each} let {at_once} statements run at once, and max_connections "
-            "is {most}: the pool holds nobody back",
+            "is {most}: the pool limits nothing",
             most=Count(most),
             **told,
         )
         yield Advice("note", name, each, why)
     else:
         why = say(
-            "{groups} groups of {each} let {at_once} statements run at once; a study had 4 of 32, "
-            "128, on 8 cores, and kept {share} of its best rate up to 4,000 connections",
+            "{groups} groups of {each} let {at_once} statements run at once; a study of such a "
+            "server with 8 cores had 4 groups of 32 threads, 128 together, and kept {share} of its "
+            "best rate up to 4,000 connections",
             share=Percent(_KEPT_TPS / _BEST_TPS),
             **told,
         )

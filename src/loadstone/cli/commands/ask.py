@@ -79,7 +79,7 @@ def _wish(run: Path, users: int | None, rate: float | None) -> AnyWish:
     if users is not None and users > step.concurrency:
         raise click.UsageError(
             say(
-                "step {step} has {users} users: more would be another level",
+                "step {step} has {users} users: a step cannot have more than it started with",
                 step=step.number,
                 users=step.concurrency,
             )
