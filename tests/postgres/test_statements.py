@@ -1,4 +1,4 @@
-"""What pg_stat_statements counts of a step, and locks of its sessions, on a real server."""
+"""What pg_stat_statements counts of a step, on a real server that has it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
 from loadstone.model.hot_spots import CountedStatement, HotSpots
-from loadstone.model.observed import SourceName
-from loadstone.observe.postgresql.server import ServerSource
 from loadstone.observe.postgresql.statements import KIND
 from loadstone.observe.postgresql.versions import difference, snapshot
 from loadstone.postgresql.connect import connect
 from postgres.diagnosed import diagnosed
 from postgres.server import Server, find_programs, started
-from postgres.sessions import did
 from postgres.test_commands import only_run, url
 from postgres.test_family import endpoint, local
 
@@ -135,24 +132,6 @@ def test_of_a_load_with_its_own_user_others_statements_are_not_kept(
     assert "SELECT said FROM shopN" in found
     assert "SELECT id FROM shopN" not in found
     assert "SELECT id FROM shopN" in by_text(difference(before, snapshot(local(counting, shop))))
-
-
-def test_the_most_locks_of_a_session_are_those_of_the_load_s_user(
-    counting: Server, shop: str
-) -> None:
-    source = ServerSource(SourceName(role="server"), local(counting, shop))
-    name = "pg_locks.most_of_a_session"
-    with connect(endpoint(counting, shop)) as other, connect(local(counting, shop)) as ours:
-        did(other, "BEGIN")
-        did(other, "SELECT count(*) FROM shop1, shop2")
-        locked = source.read().gauges
-        assert locked["pg_locks.held"] >= 4
-        assert locked[name] == 0
-        did(ours, "BEGIN")
-        did(ours, "SELECT count(*) FROM shop1")
-        source = ServerSource(SourceName(role="server"), local(counting, shop))
-        # The table and its index.
-        assert source.read().gauges[name] == 2
 
 
 def test_an_extension_older_than_its_server_is_told_to_be_updated(
