@@ -120,7 +120,7 @@ def test_it_changes_nothing_and_speaks_chinese(server: Sandbox, tmp_path: Path) 
 
 
 GOOGLE = "10.11.19-google-MariaDB"
-    """MariaDB with the version that it is started with: nothing else about it is Cloud SQL's."""
+"""MariaDB with the version that it is started with: nothing else about it is Cloud SQL's."""
 
 
 def test_a_managed_server_is_told_where_to_set_what_is_advised(pool: Pool, tmp_path: Path) -> None:

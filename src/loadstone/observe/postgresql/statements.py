@@ -50,8 +50,8 @@ _HIDES = say(
     "pg_stat_statements shows this user its own statements alone: {right}", right=SEE_OTHERS
 )
 _TOO_MANY = say(
-    "{count} or more statements of the load's database are in pg_stat_statements: one of the load "
-    "cannot be told from an old one that was not read",
+    "{count} or more statements of the load's database are in pg_stat_statements: a new one "
+    "cannot be distinguished from an old one that was not read",
     count=_READ,
 )
 _OLD = say(
