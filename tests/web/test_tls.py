@@ -137,7 +137,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, made: Certificates)
 
 @pytest.mark.parametrize("name", ["https://bench.example", "bench.example:443", "bench/"])
 def test_a_name_is_that_of_a_host(tmp_path: Path, name: str) -> None:
-    refused = called("serve", f"--name={name}", folder=tmp_path, code=2)
+    refused = called("serve", f"--host-name={name}", folder=tmp_path, code=2)
     assert "is not the name of a host" in refused.stderr
 
 

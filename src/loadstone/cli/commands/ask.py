@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 @option(
     "--users",
     type=int,
+    own=True,
     help=say("Active users; the others finish their event and rest."),
 )
 @option(
     "--rate",
     type=float,
+    own=True,
     help=say("Events per second that are due, in a step with a rate."),
 )
 @option("--stop", is_flag=True, help=say("Finish the events in flight, and end the run."))

@@ -52,7 +52,7 @@ def _taken_token() -> str | None:
     help=say("Address to listen on."),
 )
 @option(
-    "--name",
+    "--host-name",
     "names",
     type=WORD,
     multiple=True,
@@ -156,7 +156,7 @@ def _host_names(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?", name):
             raise click.UsageError(
-                say("--name: {name} is not the name of a host: bench.example.com", name=name)
+                say("--host-name: {name} is not the name of a host: bench.example.com", name=name)
             )
     return names
 
