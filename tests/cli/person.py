@@ -65,7 +65,7 @@ class Person:
         assert self.server is not None
         return self.server.tcp.target.url
 
-    def loadstone(self, *words: str, code: int = 0) -> CompletedProcess[str]:
+    def loadstone(self, *words: str, code: int | None = 0) -> CompletedProcess[str]:
         """Run a command."""
         words = self._without_conditions(words)
         return called(*words, folder=self.folder, environment=self.environment, code=code)

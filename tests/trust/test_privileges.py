@@ -143,7 +143,7 @@ def test_the_page_has_a_line_for_each_command_that_is_tried() -> None:
     assert set(MADE_BEFORE) < RIGHTS.keys()
     assert len(RIGHTS) == 12
     for right, there in ON_MYSQL.items():
-        assert f"MySQL use `{there}` in place of `{right}`" in PAGE.read_text()
+        assert f"MySQL 8.0 on use `{there}` in place of `{right}`" in PAGE.read_text()
 
 
 @pytest.mark.parametrize("command", RIGHTS)

@@ -182,7 +182,10 @@ def test_what_one_asks_for_is_told_to_all_who_look_at_the_list(
         stream.close()
 
 
-def test_a_new_run_is_told_of_to_whoever_looks_at_the_list(tmp_path: Path, script: Script) -> None:
+def test_a_new_run_is_told_of_to_whoever_looks_at_the_list(
+    tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "LIST_EVERY_S", 0.2)
     with served(tmp_path) as page:
         stream = page.stream()
         assert stream.until("runs").data["runs"] == []
