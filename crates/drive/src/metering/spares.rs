@@ -1,9 +1,10 @@
 //! Histograms and users' shares that go round: a shard fills them, the coordinator adds them up and
 //! empties them, and the shard gets them back.
 //!
-//! A histogram takes 270 KB, and the shares of 4,000 users 125. What is allocated comes from the system and goes back to it: each
-//! of its pages costs a fault when it is first used, and each release interrupts every core that
-//! runs one of the process's threads. On the event loop that is time in which answers wait.
+//! A histogram takes 270 KB, and the shares of 4,000 users 125. What is allocated comes from the
+//! system and goes back to it: each of its pages costs a fault when it is first used, and each
+//! release interrupts every core that runs one of the process's threads. On the event loop that is
+//! time in which answers wait.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use loadstone_measure::{Latency, LatencyRecorder, Share};
@@ -60,6 +61,12 @@ impl Spares {
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         self.taken.len()
+    }
+
+    /// How many users' shares have come back.
+    #[cfg(test)]
+    pub(crate) fn shares_count(&self) -> usize {
+        self.shares_taken.len()
     }
 
     /// These are no longer needed. They are emptied here, as that takes time.
