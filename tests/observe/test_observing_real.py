@@ -34,9 +34,9 @@ from loadstone.observe.mysql.server import ServerSource
 from loadstone.observe.mysql.sessions import MysqlSessions
 from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
-from loadstone.servers.connection import Connection
+from loadstone.servers.connection import Connection, Timeouts
 from observe.readings import Readings, Seen, watched
-from pooled import KINDS, Pool, need
+from pooled import KINDS, QUICK, Pool, need
 
 # Recalculating statistics writes rows of its own, some time after tables have changed.
 STILL = {"innodb_stats_auto_recalc": "OFF"}
@@ -455,6 +455,47 @@ def _wait_for_seconds_of(server: Sandbox, number: int, least_s: int) -> None:
     while _times(server, [number])[0] < least_s:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+POOLED = {
+    "thread_handling": "pool-of-threads",
+    "thread_pool_size": "1",
+    "thread_pool_max_threads": "3",
+}
+LOOKS = 12
+
+
+def test_statements_in_the_queue_of_a_pool_are_seen_by_anybody(pool: Pool) -> None:
+    """Its few threads sleep in turn; who waits for one has not been read, and seems to be idle."""
+    server = pool.server("mariadb", {**QUICK, **POOLED})
+    over = threading.Event()
+    with contextlib.ExitStack() as stack:
+        target = stack.enter_context(user_without_rights(server))
+        for _ in range(8):
+            session = stack.enter_context(connect(server.endpoint(), Timeouts(statement_s=60)))
+            asking = threading.Thread(target=_ask_until, args=(over, session, "DO SLEEP(0.1)"))
+            asking.start()
+            stack.callback(asking.join)
+        stack.callback(over.set)
+        login = Credentials(password=SecretStr("plain-words"), may_go_in_clear=True)
+        source = stack.enter_context(
+            contextlib.closing(
+                ServerSource(SourceName(role="server"), Endpoint(target=target, credentials=login))
+            )
+        )
+        sessions = stack.enter_context(contextlib.closing(MysqlSessions(server.endpoint())))
+        queued = [canonical(source.read()).gauges["pool_queued"] for _ in range(LOOKS)]
+        said = [[one.says for one in sessions.look()].count("admission") for _ in range(LOOKS)]
+    # Nobody has put them into the queue yet while no thread listens.
+    assert 3 <= max(queued) <= 8
+    assert 3 <= max(said) <= 8
+    assert sessions.thread is None
+
+
+def _ask_until(over: threading.Event, session: Connection, text: str) -> None:
+    with session.cursor() as cursor:
+        while not over.is_set():
+            cursor.execute(text)
 
 
 def test_our_own_temporary_tables_are_told_from_the_loads(shared: Sandbox) -> None:

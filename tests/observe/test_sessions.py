@@ -15,6 +15,7 @@ from loadstone.observe.threads import Doing
     ("command", "state", "begins", "says"),
     [
         ("Sleep", "", "", "waits for the client"),
+        ("Sleep", "Thread pool queue", "", "admission"),
         ("Query", "Sending to client", "SELECT 1", "sends"),
         ("Query", "Writing to net", "SELECT 1", "sends"),
         ("Query", "Waiting for table metadata lock", "ALTER TA", "table lock"),

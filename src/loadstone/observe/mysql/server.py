@@ -143,7 +143,7 @@ def _variables(connection: Connection) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in rows}
 
 
-_ASKED = "'version', 'performance_schema'"
+_ASKED = "'version', 'performance_schema', 'thread_handling'"
 
 
 def log_writes_are_synced(known: Mapping[str, str]) -> bool:
@@ -184,7 +184,15 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
         Part("transactions", _transactions, every=5),
         Part("connection_states", _states(processes), every=2, with_part="transactions"),
         *([] if mariadb else [Part("thread_pool", _pool, every=2, refused=off, extra=True)]),
+        *([Part("thread_pool", _groups, every=2)] if lists_pool_queues(known) else []),
     ]
+
+
+def lists_pool_queues(known: Mapping[str, str]) -> bool:
+    """Whether a server has a pool whose queues any account may read: MariaDB's, since 10.5."""
+    version = known.get("version", "")
+    has_tables = "mariadb" in version.lower() and release(version) >= (10, 5)
+    return has_tables and known.get("thread_handling") == "pool-of-threads"
 
 
 def _part(part: Part, connection: Connection, own: OwnTables) -> Raw:
@@ -292,7 +300,7 @@ def _transactions(connection: Connection) -> Raw:
 
 
 def _pool(connection: Connection) -> Raw:
-    """MySQL's thread pool plugin; MariaDB reports the same in its status."""
+    """MySQL's thread pool plugin."""
     rows = _rows(
         connection,
         "SELECT COUNT(*), SUM(THREAD_COUNT), SUM(ACTIVE_THREAD_COUNT), SUM(QUEUED_QUERIES)"
@@ -307,6 +315,17 @@ def _pool(connection: Connection) -> Raw:
         "pool_active_threads": _number(active),
         "pool_queued": _number(queued),
     }
+
+
+def _groups(connection: Connection) -> Raw:
+    """MariaDB's thread pool, whose number of threads is in the status."""
+    rows = _rows(
+        connection,
+        "SELECT COUNT(*), SUM(ACTIVE_THREADS), SUM(QUEUE_LENGTH)"
+        " FROM information_schema.THREAD_POOL_GROUPS",
+    )
+    names = ("pool_groups", "pool_active_threads", "pool_queued")
+    return dict(zip(names, map(_number, rows[0]), strict=True))
 
 
 def _rows(connection: Connection, statement: str) -> list[tuple[object, ...]]:

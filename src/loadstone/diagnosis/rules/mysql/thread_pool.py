@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, POOLS, busy_share, cpu_of, has_pool, is_full, server_cores
-from loadstone.diagnosis.holds import CORES, part_of, time_at
+from loadstone.diagnosis.holds import COMMIT, CORES, PAGE_READS, part_of, time_at
 from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import at_start, dynamic, mysql_release, pool_plugin
 from loadstone.model.figure import Count, Number, Percent
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import Message, counted, plain, say, say_in, user_count
 
 FALL = 0.1
@@ -51,6 +54,9 @@ BUSY_GROUP = 0.7
 ALL_THREADS = 0.9
 """[P] Share of thread_pool_max_threads that are in use."""
 
+MOST_GROUPS = 64
+"""[M] The largest thread_pool_size of MySQL's plugin in 8.0; MariaDB's is 128."""
+
 
 def judge(case: Case) -> Finding | None:
     """One thread per connection, and beyond the peak events cost more CPU, so the rate falls."""
@@ -62,10 +68,13 @@ def judge(case: Case) -> Finding | None:
     if running < RUNNING * cores or (lock_share(case) or 0.0) >= LOCKS or not case.tps:
         return None
     peak = case.at(max(case.ladder, key=lambda step: step.tps or 0.0))
-    lost, dearer = _lost(case, peak), _dearer(case, peak)
-    falls = lost >= FALL and dearer >= DEARER
+    lost = _lost(case, peak)
     switching = (case.host("context_switches_per_s") or 0.0) * SWITCH_S / cores
     crowded = case.users >= MANY and running >= CROWD * cores and is_full(case)
+    dearer = _dearer(case, peak)
+    if lost >= FALL and not crowded:
+        case.needed(dearer)
+    falls = lost >= FALL and dearer is not None and dearer >= DEARER
     if not falls and not crowded:
         return None
     figures = {
@@ -84,7 +93,7 @@ def judge(case: Case) -> Finding | None:
             **figures,
             lost=Percent(lost),
             peak=user_count(peak.users),
-            times=Number(dearer),
+            times=Number(dearer or 0.0),
         )
         if falls
         else say(
@@ -95,11 +104,17 @@ def judge(case: Case) -> Finding | None:
         evidence=(
             case.seen(plain("threads_running"), running, plain(""), RUNNING * cores),
             case.seen(say("rate below the peak"), lost, plain(""), FALL),
-            case.seen(
-                say("CPU per event compared with the peak"),
-                dearer,
-                say_in("unit", "times"),
-                DEARER,
+            *(
+                []
+                if dearer is None
+                else [
+                    case.seen(
+                        say("CPU per event compared with the peak"),
+                        dearer,
+                        say_in("unit", "times"),
+                        DEARER,
+                    )
+                ]
             ),
             case.seen(say("context switches per core"), switching, say("of its time")),
         ),
@@ -134,34 +149,43 @@ def _lost(case: Case, peak: Case) -> float:
     return max(1 - case.tps / peak.tps, 0.0)
 
 
-def _dearer(case: Case, peak: Case) -> float:
-    """The server's CPU per event, as a multiple of that at the peak."""
-    now, then = case.needed(server_cores(case)), case.needed(server_cores(peak))
-    if not then or not case.tps:
+def _dearer(case: Case, peak: Case) -> float | None:
+    """The server's CPU per event, as a multiple of that at the peak; `None`: not observed."""
+    if not peak.tps or not case.tps:
         return 0.0
-    return (now / case.tps) / (then / peak.tps)
+    then, now = server_cores(peak), server_cores(case)
+    if now is None or then is None:
+        return None
+    return (now / case.tps) / (then / peak.tps) if then else 0.0
 
 
 def judge_small(case: Case) -> Finding | None:
-    """A pool with too few groups or threads: statements queue while cores are free.
+    """A pool with too few groups or threads: statements queue though more could be done at once.
 
-    A statement in the pool's queue counts neither as running nor as being in any state.
+    A statement in the pool's queue counts neither as running nor as being in any state. More of
+    them at once do more if cores are free, and if those that run share their wait, as commits
+    share a sync: that says an account by SQL alone.
     """
     case.needed(case.variable("thread_handling"))
     if not has_pool(case):
         return None
     groups = case.needed(case.number("thread_pool_size"))
-    cores, busy = case.needed(case.host("cores")), case.needed(busy_share(case))
-    used = case.needed(server_cores(case))
-    queued = case.mean("pool_queued") or 0.0
-    few = _few_threads(case)
-    small = groups < cores and used >= BUSY_GROUP * groups
-    if busy > FULL or not (small or few or queued >= QUEUED * case.users):
+    few, queued, inside = _few_threads(case), _queued(case), _inside(case)
+    queue = queued >= QUEUED and not few
+    if not (few or queue or _few_groups(case, groups)):
         return None
+    if inside.are_locked or not (inside.share_waits or case.needed(busy_share(case)) <= FULL):
+        return None
+    busy, cores = busy_share(case), case.host("cores")
+    is_sure = busy is not None and busy <= FULL
+    by_size = not few and cores is not None and groups < cores and not inside.share_waits
+    idle = 0.0 if busy is None else 1 - busy
     return Finding(
         cause="thread-pool-small",
         group="setting",
-        sentence=_limited(case, few, (groups, cores), (used, 1 - busy)),
+        sentence=say(
+            "{limit}: {why}.", limit=_limit(case, few, queued, groups), why=_why(case, inside)
+        ),
         evidence=(
             case.seen(plain("thread_pool_size"), groups, say_in("unit", "groups"), cores),
             case.seen(
@@ -170,45 +194,149 @@ def judge_small(case: Case) -> Finding | None:
                 say_in("unit", "threads"),
                 few,
             ),
-            case.seen(say("CPU busy"), busy, say("of the cores"), FULL),
-            case.seen(plain("pool_queued"), queued, say_in("unit", "statements")),
+            *([] if busy is None else [_busy(case, busy)]),
+            case.seen(
+                plain("pool_queued"),
+                queued * case.users,
+                say_in("unit", "statements"),
+                QUEUED * case.users,
+            ),
         ),
-        share=1 - few / case.users if few else max(1 - groups / cores, 1 - busy),
-        confidence=0.75,
-        remedy=say("Set thread_pool_max_threads to 500 or more.")
-        if few
-        else say("Set thread_pool_size to 1 to 1.5 times the cores."),
+        share=_share(case, few, queued if queue else None, max(1 - groups / (cores or 1), idle)),
+        confidence=0.75 if is_sure else 0.6,
+        remedy=_larger(few, by_size=by_size),
         trial=dynamic(
             case,
-            {"thread_pool_max_threads": "500"} if few else {"thread_pool_size": str(int(cores))},
+            {"thread_pool_max_threads": "500"}
+            if few
+            else {"thread_pool_size": str(int(cores or 1) if by_size else _filling(case, groups))},
             say("the small thread pool"),
         ),
     )
 
 
-def _limited(
-    case: Case, few: float | None, size: tuple[float, float], use: tuple[float, float]
-) -> Message:
-    """`size`: groups and cores; `use`: cores that the server uses, and the idle share."""
-    (groups, cores), (used, idle) = size, use
-    figures = {"used": Number(used), "idle": Percent(idle)}
+def _busy(case: Case, busy: float) -> Evidence:
+    return case.seen(say("CPU busy"), busy, say("of the cores"), FULL)
+
+
+def _share(case: Case, few: float | None, queued: float | None, by_size: float) -> float:
+    """Of the users' time. `queued`: what waits in the queue, if that is the evidence."""
+    if few:
+        return 1 - few / case.users
+    return by_size if queued is None else queued
+
+
+def _queued(case: Case) -> float:
+    """The share of the users whose statement waits in the pool's queue, as far as it is known.
+
+    The account knows the users' own; the server counts those of others as well.
+    """
+    told = (case.mean("pool_queued") or 0.0) / case.users
+    return min(case.time_at("admission") or told, 1.0)
+
+
+def _few_groups(case: Case, groups: float) -> bool:
+    """Whether there are fewer groups than cores, and each uses one.
+
+    Raises:
+        Missing: the host or the server's process was not observed.
+    """
+    cores, used = case.needed(case.host("cores")), case.needed(server_cores(case))
+    return groups < cores and used >= BUSY_GROUP * groups
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """What the statements do that the pool runs, as shares of the users' time."""
+
+    work: float
+    """At work, or at a wait without a name."""
+    shared: float
+    """At a commit or asleep: the more statements, the more have that wait together."""
+    locks: float
+    """Behind a row or a table, where only one gets on, however many there are."""
+
+    @property
+    def share_waits(self) -> bool:
+        """Whether most of their time is one that others would share."""
+        return self.shared > self.work + self.locks
+
+    @property
+    def are_locked(self) -> bool:
+        """Whether most of their time is one that more statements would only prolong."""
+        return self.locks > self.work + self.shared
+
+
+def _inside(case: Case) -> _Inside:
+    return _Inside(
+        work=case.time_at(*CORES, *PAGE_READS, "disk write", "latch", "other", "sending") or 0.0,
+        shared=case.time_at(*COMMIT, "paused") or 0.0,
+        locks=case.time_at("row lock", "table lock") or 0.0,
+    )
+
+
+def _limit(case: Case, few: float | None, queued: float, groups: float) -> Message:
+    """What is small, in words."""
     if few:
         return say(
             "The thread pool may have {threads} threads (thread_pool_max_threads) for {users} "
-            "users: the server uses {used} cores while {idle} of all cores are idle.",
+            "users",
             threads=Number(few),
             users=Count(case.users),
-            **figures,
+        )
+    if queued >= QUEUED:
+        return counted(
+            "{queued} of {users} users wait in the queue of the thread pool, which has 1 group",
+            "{queued} of {users} users wait in the queue of the thread pool, which has {number} "
+            "groups",
+            int(groups),
+            queued=Number(queued * case.users),
+            users=Count(case.users),
         )
     return counted(
-        "The thread pool has 1 group for {cores} cores: the server uses {used} cores while {idle} "
-        "of all cores are idle.",
-        "The thread pool has {number} groups for {cores} cores: the server uses {used} cores while "
-        "{idle} of all cores are idle.",
+        "The thread pool has 1 group for {cores} cores",
+        "The thread pool has {number} groups for {cores} cores",
         int(groups),
-        cores=Number(cores),
-        **figures,
+        cores=Number(case.needed(case.host("cores"))),
     )
+
+
+def _why(case: Case, inside: _Inside) -> Message:
+    """Why more statements at once would do more."""
+    if inside.share_waits:
+        return say(
+            "the statements that it runs spend {waiting} of their time at waits that more of them "
+            "would share, as a commit's, and need no core there",
+            waiting=Percent(inside.shared / (inside.work + inside.shared + inside.locks)),
+        )
+    idle, used = Percent(1 - case.needed(busy_share(case))), server_cores(case)
+    if used is None:
+        return say("{idle} of all cores are idle", idle=idle)
+    return say(
+        "the server uses {used} cores while {idle} of all cores are idle",
+        used=Number(used),
+        idle=idle,
+    )
+
+
+def _larger(few: float | None, *, by_size: bool) -> Message:
+    if few:
+        return say("Set thread_pool_max_threads to 500 or more.")
+    if by_size:
+        return say("Set thread_pool_size to 1 to 1.5 times the cores.")
+    return say(
+        "Set thread_pool_size to several times the cores, or let each group run more at once "
+        "(MariaDB: thread_pool_oversubscribe)."
+    )
+
+
+def _filling(case: Case, groups: float) -> int:
+    """So many groups that their statements would use all cores, by what those of now use."""
+    used = server_cores(case)
+    if used is None:
+        used = _inside(case).work * case.users
+    wanted = groups * (case.host("cores") or 1.0) / used if used else MOST_GROUPS
+    return int(min(max(math.ceil(wanted), groups + 1), MOST_GROUPS))
 
 
 def _few_threads(case: Case) -> float | None:
