@@ -97,6 +97,14 @@ def test_a_group_for_each_core_may_be_too_few_where_they_wait() -> None:
     assert (size.name, size.before, size.value) == ("thread_pool_size", "4", "40")
 
 
+def test_who_waits_in_a_queue_does_not_wait_for_the_generator() -> None:
+    """Its loops hardly have a core, as on the real run that this is of; nor would they need one."""
+    starved = Made(step={"host": None}, generator={"cpu_share": 0.3, "run_delay_share": 0.6})
+    assert first(of_one_group(starved, queued(commit=0.01, in_the_server=0.08))) == ["not-observed"]
+    away = an_account("sessions", answer_unread=0.7, admission=0.2, in_the_server=0.1)
+    assert first(of_one_group(starved, away)) == ["client-bound"]
+
+
 def a_crowd(users: int) -> Case:
     """An exporter's view: the host's cores, and nothing of the server's process."""
     host = {**FULL, **PROCESS}

@@ -485,11 +485,15 @@ def test_statements_in_the_queue_of_a_pool_are_seen_by_anybody(pool: Pool) -> No
         )
         sessions = stack.enter_context(contextlib.closing(MysqlSessions(server.endpoint())))
         queued = [canonical(source.read()).gauges["pool_queued"] for _ in range(LOOKS)]
+        began_s = time.monotonic()
         said = [[one.says for one in sessions.look()].count("admission") for _ in range(LOOKS)]
+        took_s, waited_s = time.monotonic() - began_s, sessions.round_trip_s()
     # Nobody has put them into the queue yet while no thread listens.
     assert 3 <= max(queued) <= 8
     assert 3 <= max(said) <= 8
     assert sessions.thread is None
+    # Our own questions wait in it as well, which takes no core.
+    assert took_s / 2 < waited_s < took_s
 
 
 def _ask_until(over: threading.Event, session: Connection, text: str) -> None:

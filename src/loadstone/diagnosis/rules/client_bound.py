@@ -79,6 +79,8 @@ def judge(case: Case) -> Finding | None:
         return None  # the server fills the host, too: the host's own rules report that
     if away is not None and away < AWAY and (ceiling or 0.0) < CLIENT_BOUND_SHARE:
         return None  # the server has work for most users
+    if away is None and (case.time_at("admission") or 0.0) > 1 - AWAY:
+        return None  # they wait in the queue of its thread pool
     if max(cpu, ceiling or 0.0, late or 0.0) < CLIENT_BOUND_SHARE and not starved:
         return None
     share = min(max(cpu + delay, ceiling or 0.0, late or 0.0, held), 1.0)

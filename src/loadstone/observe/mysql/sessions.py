@@ -29,24 +29,29 @@ _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _UNIT, _RECORD = "\x1f", "\x1e"
 
 
-def _list_of(table: str, prefix: str, thread: str, state: str = "") -> str:
+def _list_of(table: str, prefix: str, thread: str, state: str = "", also: str = "") -> str:
     """A statement that lists all sessions as one text, which costs us a tenth of as many rows."""
     state = state or f"IFNULL({prefix}STATE, '')"
     columns = f"""{prefix}ID, {thread}, IFNULL({prefix}USER, ''), IFNULL({prefix}DB, ''),
         {prefix}COMMAND, {state}, LEFT(IFNULL({prefix}INFO, ''), 8)"""
     return (
-        f"SELECT GROUP_CONCAT(CONCAT_WS('{_UNIT}', {columns}) SEPARATOR '{_RECORD}') FROM {table}"
+        f"SELECT GROUP_CONCAT(CONCAT_WS('{_UNIT}', {columns}) SEPARATOR '{_RECORD}'){also}"
+        f" FROM {table}"
         f" WHERE {prefix}ID <> CONNECTION_ID()"
     )
 
 
 _MARIADB = _list_of("information_schema.PROCESSLIST", "", "TID")
+_WORKED_US = ", TIMESTAMPDIFF(MICROSECOND, NOW(6), MAX(SYSDATE(6)))"
+"""A column with the time from when a thread of the pool takes up the question to the last row."""
+
 _POOLED = _list_of(
     "information_schema.PROCESSLIST",
     "",
     "0",
     "IF(ID IN (SELECT CONNECTION_ID FROM information_schema.THREAD_POOL_QUEUES),"
     " 'Thread pool queue', IFNULL(STATE, ''))",
+    also=_WORKED_US,
 )
 """With a state that MariaDB's list does not have: nobody has read the session's statement yet, so
 that it seems to wait for its client."""
@@ -119,6 +124,8 @@ class MysqlSessions:
     _sees_rows: bool = True
     _rows_s: float = -_ROWS_KEPT_S
     """When the waiting transactions were read, on the monotonic clock."""
+    _waited_s: float = 0.0
+    """For how long questions have waited for a thread of a pool since `round_trip_s`."""
     _user: str = ""
     _is_direct: bool = False
     """The server itself answers: the numbers in its greetings are those in its lists."""
@@ -141,6 +148,7 @@ class MysqlSessions:
 
     def _listed(self) -> list[list[str]]:
         """A row for each session, with its thread."""
+        began_s = time.monotonic()
         try:
             found = self._rows(None)
         except _Refused as error:
@@ -148,6 +156,8 @@ class MysqlSessions:
                 raise
             self._statement, self.why_no_threads = _WITHOUT_SCHEMA, error.message
             found = self._rows(None)
+        if self._statement == _POOLED:
+            self._waited_s += time.monotonic() - began_s - found[0][1] / 1e6
         text = found[0][0] or b""
         listed = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         return [row.split(_UNIT) for row in listed.split(_RECORD) if row]
@@ -194,6 +204,9 @@ class MysqlSessions:
         except _Refused:
             self._sees_rows = False
             return None
+        finally:
+            # Of as few rows as a pool has statements, nearly all is the wait in its queue.
+            self._waited_s += time.monotonic() - now_s
 
     @property
     def rows_kept_s(self) -> float:
@@ -215,7 +228,13 @@ class MysqlSessions:
         return Threads(pid)
 
     def round_trip_s(self) -> float:
-        """How long an answer takes for which the server has nothing to do; raises as `look`."""
+        """How long an answer takes for which the server has nothing to do; raises as `look`.
+
+        In a pool, where each answer waits in the queue, how long those since the last call did.
+        """
+        if self._statement == _POOLED:
+            waited_s, self._waited_s = self._waited_s, 0.0
+            return waited_s
         began_s = time.monotonic()
         self._rows("DO 0")
         return time.monotonic() - began_s
