@@ -177,46 +177,36 @@ def judge_small(case: Case) -> Finding | None:
     if inside.are_locked or not (inside.share_waits or case.needed(busy_share(case)) <= FULL):
         return None
     busy, cores = busy_share(case), case.host("cores")
-    is_sure = busy is not None and busy <= FULL
-    by_size = not few and cores is not None and groups < cores and not inside.share_waits
-    idle = 0.0 if busy is None else 1 - busy
+    is_by_size = not few and cores is not None and groups < cores and not inside.share_waits
+    by_size = max(1 - groups / (cores or 1), 0.0 if busy is None else 1 - busy)
     return Finding(
         cause="thread-pool-small",
         group="setting",
         sentence=say(
             "{limit}: {why}.", limit=_limit(case, few, queued, groups), why=_why(case, inside)
         ),
-        evidence=(
-            case.seen(plain("thread_pool_size"), groups, say_in("unit", "groups"), cores),
-            case.seen(
-                plain("pool_threads"),
-                case.mean("pool_threads") or 0.0,
-                say_in("unit", "threads"),
-                few,
-            ),
-            *([] if busy is None else [_busy(case, busy)]),
-            case.seen(
-                plain("pool_queued"),
-                queued * case.users,
-                say_in("unit", "statements"),
-                QUEUED * case.users,
-            ),
-        ),
-        share=_share(case, few, queued if queue else None, max(1 - groups / (cores or 1), idle)),
-        confidence=0.75 if is_sure else 0.6,
-        remedy=_larger(few, by_size=by_size),
-        trial=dynamic(
-            case,
-            {"thread_pool_max_threads": "500"}
-            if few
-            else {"thread_pool_size": str(int(cores or 1) if by_size else _filling(case, groups))},
-            say("the small thread pool"),
-        ),
+        evidence=_of_pool(case, few, queued, busy),
+        share=_share(case, few, queued if queue else None, by_size),
+        confidence=0.75 if busy is not None and busy <= FULL else 0.6,
+        remedy=_larger(few, is_by_size=is_by_size),
+        trial=_larger_trial(case, few, groups, is_by_size=is_by_size),
     )
 
 
-def _busy(case: Case, busy: float) -> Evidence:
-    return case.seen(say("CPU busy"), busy, say("of the cores"), FULL)
+def _of_pool(
+    case: Case, few: float | None, queued: float, busy: float | None
+) -> tuple[Evidence, ...]:
+    groups, threads = say_in("unit", "groups"), say_in("unit", "threads")
+    size, most = case.number("thread_pool_size") or 0.0, QUEUED * case.users
+    of_cores = (
+        () if busy is None else (case.seen(say("CPU busy"), busy, say("of the cores"), FULL),)
+    )
+    return (
+        case.seen(plain("thread_pool_size"), size, groups, case.host("cores")),
+        case.seen(plain("pool_threads"), case.mean("pool_threads") or 0.0, threads, few),
+        *of_cores,
+        case.seen(plain("pool_queued"), queued * case.users, say_in("unit", "statements"), most),
+    )
 
 
 def _share(case: Case, few: float | None, queued: float | None, by_size: float) -> float:
@@ -319,10 +309,10 @@ def _why(case: Case, inside: _Inside) -> Message:
     )
 
 
-def _larger(few: float | None, *, by_size: bool) -> Message:
+def _larger(few: float | None, *, is_by_size: bool) -> Message:
     if few:
         return say("Set thread_pool_max_threads to 500 or more.")
-    if by_size:
+    if is_by_size:
         return say("Set thread_pool_size to 1 to 1.5 times the cores.")
     return say(
         "Set thread_pool_size to several times the cores, or let each group run more at once "
@@ -330,12 +320,26 @@ def _larger(few: float | None, *, by_size: bool) -> Message:
     )
 
 
+def _larger_trial(
+    case: Case, few: float | None, groups: float, *, is_by_size: bool
+) -> Trial | None:
+    if few:
+        settings = {"thread_pool_max_threads": "500"}
+    else:
+        size = int(case.host("cores") or 1) if is_by_size else _filling(case, groups)
+        settings = {"thread_pool_size": str(size)}
+    return dynamic(case, settings, say("the small thread pool"))
+
+
 def _filling(case: Case, groups: float) -> int:
-    """So many groups that their statements would use all cores, by what those of now use."""
+    """So many groups that their statements would use all cores, by what those of now use.
+
+    Twice as many where no look met a statement at work.
+    """
     used = server_cores(case)
     if used is None:
         used = _inside(case).work * case.users
-    wanted = groups * (case.host("cores") or 1.0) / used if used else MOST_GROUPS
+    wanted = groups * (case.host("cores") or 1.0) / used if used else 2 * groups
     return int(min(max(math.ceil(wanted), groups + 1), MOST_GROUPS))
 
 
