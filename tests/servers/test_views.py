@@ -191,7 +191,7 @@ def console(file: Path, metric: Metric) -> Iterator[None]:
 
 
 def names_it_unless_full(scene: Scene, run: Path) -> bool:
-    """Whether the cause is named first, where whoever else was there left cores for the test.
+    """Whether the cause is named first, where others left cores for the test.
 
     Else the server's full host may be named first, or the generator that has no core.
     """
