@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -101,6 +102,38 @@ def begun(recorder: Recorder, users: int = 8) -> None:
         assert record is not None
         recorder.record(step, record)
         samples += isinstance(record, Sample)
+
+
+def test_a_figure_is_drawn_in_each_frame_so_that_the_first_is_seen_at_once(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    recorded_run(tmp_path)
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        page.wait_for_selector("#timeline-rates canvas")
+        drawn = page.evaluate(
+            """async () => {
+              const { Charts } = await import("/static/charts.js");
+              const charts = new Charts();
+              const figures = [1, 2, 3].map((number) => `figure-${number}`);
+              for (const id of figures) {
+                const place = Object.assign(document.createElement("div"), { id });
+                place.className = "figure";
+                document.body.append(place);
+                charts.draw(id, { xAxis: { name: "" }, yAxis: { name: "" }, series: [] }, "");
+              }
+              const made = () => figures.filter((id) => charts.drawn.get(id).chart).length;
+              const found = [made()];
+              while (found.at(-1) < 3 && found.length < 100) {
+                await new Promise((shown) => requestAnimationFrame(shown));
+                found.push(made());
+              }
+              return found;
+            }"""
+        )
+    assert drawn[0] == 1
+    assert all(later - before <= 1 for before, later in pairwise(drawn))
+    assert drawn[-1] == 3
 
 
 def test_a_run_is_drawn_with_its_ladder_findings_and_seconds(

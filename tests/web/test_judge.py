@@ -18,6 +18,7 @@ from loadstone.web.apart import NoAnswer
 from loadstone.web.diagnosis import diagnoses, findings
 from loadstone.web.documents import Wanted, made, made_apart
 from loadstone.web.judge import diagnoses_apart, findings_apart
+from loadstone.web.sidecar import NICENESS
 
 REAL = Path(__file__).parents[1] / "compatibility/folders/0.1/ladder-20261124T084358Z"
 
@@ -53,7 +54,7 @@ def test_a_process_that_fails_is_not_taken_for_an_answer(
         asyncio.run(findings_apart(tmp_path))
 
 
-def test_the_page_does_not_wait_for_a_diagnosis_when_it_ends(
+def test_a_diagnosis_gives_way_to_others_and_the_page_does_not_wait_for_it_at_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started, endless = tmp_path / "started", tmp_path / "endless"
@@ -61,17 +62,20 @@ def test_the_page_does_not_wait_for_a_diagnosis_when_it_ends(
         f"#!/bin/sh\necho $$ > {started}.new && mv {started}.new {started}\nexec sleep 600\n"
     )
     endless.chmod(0o700)
+    niceness = []
     monkeypatch.setattr("loadstone.web.apart.sys.executable", str(endless))
 
     async def ended_early() -> None:
         judging = asyncio.create_task(findings_apart(tmp_path))
         while not started.exists():
             await asyncio.sleep(0.01)
+        niceness.append(os.getpriority(os.PRIO_PROCESS, int(started.read_text())))
         judging.cancel()
         with pytest.raises(asyncio.CancelledError):
             await judging
 
     asyncio.run(ended_early())
+    assert niceness == [min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, 19)]
     with pytest.raises(ProcessLookupError):
         while True:  # until the kernel has removed it
             os.kill(int(started.read_text()), 0)

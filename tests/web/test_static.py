@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import subprocess
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 from importlib.resources import files
 from typing import Any, get_args
@@ -20,13 +22,14 @@ from loadstone.model.message import say
 from loadstone.model.numbers import digits
 from loadstone.model.result import RunState, StepState
 from loadstone.report.figures.live import TIMELINES, ladder
+from loadstone.web.access import policy
 from loadstone.web.localize import translations
-from loadstone.web.pages import PAGE, pages
+from loadstone.web.pages import EARLY, PAGE, pages
 from loadstone.web.theme_export import NAMES, shared
 
 STATIC = files("loadstone.web").joinpath("static")
 SCRIPTS = sorted(
-    name for name in pages() if name.endswith(".js") and not name.startswith("echarts")
+    name for name in (*pages(), EARLY) if name.endswith(".js") and not name.startswith("echarts")
 )
 NODE = shutil.which("node")
 
@@ -45,14 +48,14 @@ def test_no_script_parses_text_as_markup_or_code(script: str) -> None:
     assert not re.findall(r"""setAttribute\("(style|on)|style: ["`]|cssText""", text(script))
 
 
-def test_nothing_in_the_page_is_inline() -> None:
+def test_nothing_in_the_page_is_inline_but_the_script_that_asks_early() -> None:
     class Reader(HTMLParser):
-        inside = ""
         found: list[str] = []
 
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            self.inside = tag
             names = dict(attrs)
+            if names == {"data-file": EARLY}:
+                return
             self.found += [name for name in names if name == "style" or name.startswith("on")]
             if tag == "style" or (tag == "script" and "src" not in names):
                 self.found.append(tag)
@@ -63,6 +66,15 @@ def test_nothing_in_the_page_is_inline() -> None:
     reader = Reader()
     reader.feed(text(PAGE))
     assert reader.found == []
+
+
+def test_the_page_allows_the_script_within_it_by_its_hash() -> None:
+    page = pages()[PAGE]
+    (script,) = re.findall(rb"<script>(.*?)</script>", page.content, flags=re.DOTALL)
+    assert script == STATIC.joinpath(EARLY).read_bytes()
+    hashed = b64encode(sha256(script).digest()).decode()
+    assert page.policy == policy(f"'self' 'sha256-{hashed}'")
+    assert b"data-file" not in page.content
 
 
 def texts_of_the_page() -> set[str]:

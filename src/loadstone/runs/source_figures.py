@@ -175,36 +175,59 @@ def server_figures(
     )
 
 
+def host_counters(facts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The counters whose rates add up to a figure of the host; `cpu_…` are of all cores together.
+
+    `facts` name its data disk and the load's interface.
+    """
+    disk, nic = facts.get("data_disk"), facts.get("traffic_nic")
+    return {
+        "cpu_user": ("cpu.user_s", "cpu.nice_s"),
+        "cpu_sys": ("cpu.system_s", "cpu.irq_s", "cpu.softirq_s"),
+        "cpu_iowait": ("cpu.iowait_s",),
+        "cpu_steal": ("cpu.steal_s",),
+        "cpu_idle": ("cpu.idle_s",),
+        "disk_read_iops": (f"disk.{disk}.reads",),
+        "disk_write_iops": (f"disk.{disk}.writes",),
+        "disk_read_bytes_per_s": (f"disk.{disk}.read_bytes",),
+        "disk_write_bytes_per_s": (f"disk.{disk}.written_bytes",),
+        "disk_flushes_per_s": (f"disk.{disk}.flushes",),
+        "net_bytes_in_per_s": (f"nic.{nic}.bytes_in",),
+        "net_bytes_out_per_s": (f"nic.{nic}.bytes_out",),
+    }
+
+
 def host_figures(
     sums: SourceSums, facts: Mapping[str, str], events_per_s: float | None
 ) -> HostFigures:
     """The figures from one host's counters; `facts` name its data disk and the load's interface."""
     rate, mean = sums.rate, sums.mean
-    cores = _cores(sums)
+    cores = cores_in(sums.deltas)
     count = float(len(cores)) or None
     disk, nic = facts.get("data_disk"), facts.get("traffic_nic")
-    into, out = rate(f"nic.{nic}.bytes_in"), rate(f"nic.{nic}.bytes_out")
+    counted = {name: _sum(*map(rate, each)) for name, each in host_counters(facts).items()}
+    into, out = counted["net_bytes_in_per_s"], counted["net_bytes_out_per_s"]
     return HostFigures(
         seconds=sums.seconds,
         cores=len(cores) or None,
-        cpu_user=_ratio(_sum(rate("cpu.user_s"), rate("cpu.nice_s")), count),
-        cpu_sys=_ratio(_sum(rate("cpu.system_s"), rate("cpu.irq_s"), rate("cpu.softirq_s")), count),
-        cpu_iowait=_ratio(rate("cpu.iowait_s"), count),
-        cpu_steal=_ratio(rate("cpu.steal_s"), count),
-        cpu_idle=_ratio(rate("cpu.idle_s"), count),
+        cpu_user=_ratio(counted["cpu_user"], count),
+        cpu_sys=_ratio(counted["cpu_sys"], count),
+        cpu_iowait=_ratio(counted["cpu_iowait"], count),
+        cpu_steal=_ratio(counted["cpu_steal"], count),
+        cpu_idle=_ratio(counted["cpu_idle"], count),
         busiest_core=_busiest(sums, cores),
         run_queue=mean("run_queue"),
         context_switches_per_s=rate("context_switches"),
         disk=disk,
-        disk_read_iops=rate(f"disk.{disk}.reads"),
-        disk_write_iops=rate(f"disk.{disk}.writes"),
-        disk_read_bytes_per_s=rate(f"disk.{disk}.read_bytes"),
-        disk_write_bytes_per_s=rate(f"disk.{disk}.written_bytes"),
+        disk_read_iops=counted["disk_read_iops"],
+        disk_write_iops=counted["disk_write_iops"],
+        disk_read_bytes_per_s=counted["disk_read_bytes_per_s"],
+        disk_write_bytes_per_s=counted["disk_write_bytes_per_s"],
         disk_write_await_ms=_await_ms(sums, f"disk.{disk}.write"),
         disk_read_await_ms=_await_ms(sums, f"disk.{disk}.read"),
         disk_queue=rate(f"disk.{disk}.weighted_s"),
         disk_busy=rate(f"disk.{disk}.io_s"),
-        disk_flushes_per_s=rate(f"disk.{disk}.flushes"),
+        disk_flushes_per_s=counted["disk_flushes_per_s"],
         nic=nic,
         net_bytes_in_per_s=into,
         net_bytes_out_per_s=out,
@@ -263,9 +286,9 @@ def _commits(sums: SourceSums) -> float | None:
     return sums.rate("binlog_commits" if log_bin >= 0.5 else "com_commit")
 
 
-def _cores(sums: SourceSums) -> list[str]:
+def cores_in(counters: Iterable[str]) -> list[str]:
     """The numbers of the cores with counters of their own."""
-    names = (name.split(".") for name in sums.deltas if name.endswith(".idle_s"))
+    names = (name.split(".") for name in counters if name.endswith(".idle_s"))
     return sorted(words[1] for words in names if len(words) == 3 and words[0] == "cpu")
 
 

@@ -7,6 +7,7 @@ process that made them. So the page's process does not make them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -50,6 +51,7 @@ async def asked_of(module: str, question: str, longest_s: float | None = None) -
     words = [sys.executable, "-P", "-m", module]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe)
+    _give_way(process.pid)
     try:
         async with asyncio.timeout(longest_s):
             said, _ = await process.communicate(question.encode())
@@ -69,9 +71,18 @@ async def asked_of(module: str, question: str, longest_s: float | None = None) -
     return found.answer or ""
 
 
+def _give_way(process: int) -> None:
+    """A load on this machine goes first, and so does the browser that waits for the page.
+
+    Not by the process itself: its first second is imports.
+    """
+    niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+    with contextlib.suppress(ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, process, niceness)
+
+
 def answer(of: Callable[[str], str]) -> None:
     """Answer the question in this process's input; what is wrong with a run is the caller's."""
-    os.nice(NICENESS)
     try:
         said = _Said(answer=of(sys.stdin.read()))
     except (StoreError, ComparisonError) as error:

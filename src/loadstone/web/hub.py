@@ -85,13 +85,13 @@ class Hub:
         while not self._closing:
             # Taken first, so that a notice during sending is not missed.
             rung = self._notifier.next_notice()
-            if self._listed and listed != self.list.version:
-                listed = self.list.version
-                yield encode("runs", self._listed_for(only))
             if feed:
                 news, told = feed.news(told) or await feed.snapshot()
                 for event in news:
                     yield event
+            if self._listed and listed != self.list.version:
+                listed = self.list.version
+                yield encode("runs", self._listed_for(only))
             if not await waited(rung, QUIET_S):
                 yield COMMENT
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import add
 from pathlib import Path
@@ -23,7 +23,10 @@ KEPT_S = 240
 """Seconds that viewers get; the report has the whole of each step."""
 
 MOST_BYTES = 8 * 1024 * 1024
-"""Read at once. Where the log is longer at the first look, only its end is read."""
+"""Read at once."""
+
+_FIRST_BYTES = 512 * 1024
+"""Of a longer log the first look reads the end: so much, and twice that until it has `KEPT_S`."""
 
 ROWS_A_DECADE = 6
 _LOWEST_NS = 1e4
@@ -64,25 +67,35 @@ class LatencyColumns:
         self.kept.extend(found)
         return found
 
-    def _new_lines(self) -> Iterable[str]:
+    def _new_lines(self) -> Sequence[str]:
+        """The new lines of response times; at the first look, the last of the log."""
         size = self.log.lstat().st_size
         if size == self._at_byte:
             return []
+        if self._at_byte is not None:
+            return self._lines_from(self._at_byte, is_line=True)
+        most = 0
+        lines: list[str] = []
+        while len(lines) < KEPT_S and most < min(size, MOST_BYTES):
+            most = max(2 * most, _FIRST_BYTES)
+            lines = self._lines_from(max(size - most, 0), is_line=most >= size)
+        return lines
+
+    def _lines_from(self, byte: int, *, is_line: bool) -> list[str]:
+        """`is_line`: whether a line begins at the byte; else its rest is passed over."""
         with safe_open.opened(self.log) as file:
-            if self._at_byte is None and size > MOST_BYTES:
-                file.seek(size - MOST_BYTES)
+            file.seek(byte)
+            if not is_line:
                 file.readline(LONGEST_LINE)
-            else:
-                file.seek(self._at_byte or 0)
             start = file.tell()
             content = file.read(MOST_BYTES)
         whole = content[: content.rfind(b"\n") + 1]
         self._at_byte = start + len(whole)
-        return whole.decode("ascii").splitlines()
+        return list(filter(_is_of_responses, whole.decode("ascii").splitlines()))
 
-    def _counted(self, lines: Iterable[str]) -> list[Column]:
+    def _counted(self, lines: Sequence[str]) -> list[Column]:
         # Of a long run, only the seconds that are kept are decoded.
-        wanted = deque(filter(_is_of_responses, lines), maxlen=KEPT_S)
+        wanted = lines[-KEPT_S:]
         found: dict[int, list[int]] = {}
         for line, rows in zip(wanted, engine.hlog_rows(wanted, _EDGES_NS), strict=True):
             begin, end = interval_of(line)

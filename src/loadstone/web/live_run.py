@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -14,10 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 from loadstone.analyse.ladder import Level, levels
 from loadstone.model.language import ENGLISH
 from loadstone.model.message import Message, counted, plain, say
-from loadstone.model.observed import Observation, SourceName, read_of
+from loadstone.model.observed import read_of
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.records import Connected, Outage, Sample
-from loadstone.model.result import StepResult, Window
+from loadstone.model.result import StepResult
 from loadstone.report.figures.account import account_figure
 from loadstone.report.figures.figure import short
 from loadstone.report.figures.live import (
@@ -42,16 +41,16 @@ from loadstone.runs.journal import (
     RunBegin,
     RunEnd,
     SourceEntry,
+    SourceFacts,
     StepBegin,
     StepEnd,
     held_back,
     let_go_on,
 )
-from loadstone.runs.observations import fits, observation_of
 from loadstone.runs.rebuild import JOURNAL, LATENCIES, RunLog
 from loadstone.runs.selection import workload_of
-from loadstone.runs.source_figures import SourceSums, host_figures
 from loadstone.runs.steplog import StepLog
+from loadstone.web.drawn_figures import HOST, DrawnFigures
 from loadstone.web.latency_columns import LatencyColumns, row_labels
 from loadstone.web.localize import translated_notes, translations
 
@@ -79,12 +78,6 @@ class Event:
 RowOf = Callable[[StepLog], StepResult]
 """Returns the row of a step that has ended, from the run's folder."""
 
-_SERVER = SourceName(role="server")
-_HOST = SourceName(role="server-host")
-_EVER_S = sys.float_info.max
-_ALWAYS = Window(from_s=-_EVER_S, to_s=_EVER_S, method="one")
-_MEGA = 1e6
-
 
 @dataclass
 class LiveRun:
@@ -105,6 +98,7 @@ class LiveRun:
 
     _log: RunLog = field(init=False)
     _names: dict[int, ObservedNames] = field(default_factory=dict)
+    _drawn: dict[int, DrawnFigures] = field(default_factory=dict)
     _latencies: LatencyColumns = field(init=False)
 
     def __post_init__(self) -> None:
@@ -121,14 +115,12 @@ class LiveRun:
             case RunBegin() | RunEnd():
                 yield Event("run", self.run())
             case StepBegin():
-                self._names, self.last, self.second = {}, None, {}
+                self._names, self._drawn, self.last, self.second = {}, {}, None, {}
                 yield Event("step", self.step())
             case EngineEntry():
                 yield from self._take_record(entry)
-            case ObservedNames():
-                self._names[entry.names] = entry
-            case Observed():
-                yield from self._take_observed(entry)
+            case SourceFacts() | ObservedNames() | Observed():
+                yield from self._take_of_source(entry)
             case StepEnd():
                 yield from self._end_step()
             case Changed():
@@ -273,17 +265,25 @@ class LiveRun:
             case Outage() as outage:
                 yield self._note(_cut_off(outage))
 
-    def _take_observed(self, line: Observed) -> Iterator[Event]:
-        names = self._names.get(line.names)
-        if names is None or not fits(names, line) or line.to_s <= line.from_s:
-            return
-        seen = observation_of(names, line)
-        figures = _of_server(seen) if seen.source == _SERVER else {}
-        if seen.source == _HOST:
-            facts = self._log.steps[-1].source_facts.get(str(_HOST), {})
-            figures = _of_host(seen, facts)
-        if figures:
-            yield Event("seen", {"points": self._add(round(seen.to_s, 2), figures)})
+    def _take_of_source(self, entry: SourceFacts | ObservedNames | Observed) -> Iterator[Event]:
+        match entry:
+            case SourceFacts():
+                self._drawn = {}
+            case ObservedNames():
+                self._names[entry.names] = entry
+                self._drawn.pop(entry.names, None)
+            case Observed():
+                drawn = self._drawn_of(entry.names)
+                figures = drawn.figures(entry) if drawn else {}
+                if figures:
+                    yield Event("seen", {"points": self._add(round(entry.to_s, 2), figures)})
+
+    def _drawn_of(self, number: int) -> DrawnFigures | None:
+        """The figures of lines that refer to these names; `None` if the journal lacks them."""
+        if number not in self._drawn and number in self._names:
+            facts = self._log.steps[-1].source_facts.get(str(HOST), {})
+            self._drawn[number] = DrawnFigures.of(self._names[number], facts)
+        return self._drawn.get(number)
 
     def _end_step(self) -> Iterator[Event]:
         ended = self._log.steps[-1]
@@ -382,33 +382,6 @@ def _second(sample: Sample) -> Data:
     }
 
 
-def _of_server(seen: Observation) -> Data:
-    wanted = ("threads_running", "threads_connected")
-    return {name: seen.gauges[name] for name in wanted if name in seen.gauges}
-
-
-def _of_host(seen: Observation, facts: dict[str, str]) -> Data:
-    """The displayed figures of one second; an unknown one is left out, never shown as zero."""
-    drawn = ("cpu.", f"disk.{facts.get('data_disk')}.", f"nic.{facts.get('traffic_nic')}.")
-    deltas = {name: delta for name, delta in seen.deltas.items() if name.startswith(drawn)}
-    sums = SourceSums()
-    sums.add(seen.model_copy(update={"deltas": deltas, "gauges": {}}), _ALWAYS)
-    host = host_figures(sums, facts, None)
-    found = {
-        "cpu_user": _scaled(host.cpu_user, 100),
-        "cpu_sys": _scaled(host.cpu_sys, 100),
-        "cpu_iowait": _scaled(host.cpu_iowait, 100),
-        "cpu_steal": _scaled(host.cpu_steal, 100),
-        "disk_reads": _scaled(host.disk_read_iops, 1),
-        "disk_writes": _scaled(host.disk_write_iops, 1),
-        "disk_flushes": _scaled(host.disk_flushes_per_s, 1),
-        "disk_written": _scaled(host.disk_write_bytes_per_s, 1 / _MEGA),
-        "net_in": _scaled(host.net_bytes_in_per_s, 8 / _MEGA),
-        "net_out": _scaled(host.net_bytes_out_per_s, 8 / _MEGA),
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def _cut_off(outage: Outage) -> Message:
     return counted(
         "1 user was without connection: {reason}",
@@ -446,7 +419,3 @@ def _last_of(log: StepLog, what: str, asked: float | None) -> float | None:
 
 def _ms(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else short(nanoseconds / 1e6)
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else short(value * factor)

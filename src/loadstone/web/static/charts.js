@@ -15,10 +15,10 @@ export class Charts {
   constructor() {
     this.drawn = new Map();
     this.waiting = []; // figures that have no chart yet: one is made in each frame, so that the first is seen at once
+    this.isMaking = false;
+    // It calls for a figure as soon as that is watched, and when one that was hidden is shown, too.
+    this.sizes = new ResizeObserver((changes) => changes.forEach(({ target }) => this.fit(target)));
     onTheme(() => this.redraw());
-    window.addEventListener("resize", () => {
-      for (const { chart } of this.drawn.values()) chart?.resize();
-    });
   }
 
   // Screen readers read `about` instead of the figure.
@@ -27,27 +27,42 @@ export class Charts {
     const place = byId(id);
     if (!place) return;
     place.setAttribute("aria-label", t(about));
-    this.drawn.set(id, { chart: null, option, about, changed: false });
-    this.waiting.push(id);
-    if (this.waiting.length === 1) this.makeNext();
+    this.drawn.set(id, { place, chart: null, option, about, changed: false });
+    this.sizes.observe(place);
+    this.queue(id);
+  }
+
+  queue(id) {
+    if (!this.waiting.includes(id)) this.waiting.push(id);
+    if (!this.isMaking) this.makeNext();
   }
 
   makeNext() {
+    this.isMaking = this.waiting.length > 0;
+    if (!this.isMaking) return;
     if (globalThis.echarts) this.make(this.waiting.shift());
-    if (this.waiting.length) requestAnimationFrame(() => this.makeNext());
+    requestAnimationFrame(() => this.makeNext());
   }
 
   make(id) {
     const shown = this.drawn.get(id);
-    const place = byId(id);
-    if (!shown || shown.chart || !place) return;
-    shown.chart = echarts.init(place, chartTheme(), { renderer: "canvas" });
+    // One that has no size is made when it has one.
+    if (!shown || shown.chart || !shown.place.clientWidth) return;
+    shown.chart = echarts.init(shown.place, chartTheme(), { renderer: "canvas" });
     if (isOfClock(id)) {
       echarts.connect(CLOCK);
       shown.chart.group = CLOCK;
     }
     shown.chart.setOption(translated(shown.option, shown.about));
     shown.changed = false;
+  }
+
+  fit(place) {
+    const shown = this.drawn.get(place.id);
+    if (shown?.place !== place || !place.clientWidth) return;
+    const { chart } = shown;
+    if (!chart) this.queue(place.id);
+    else if (chart.getWidth() !== place.clientWidth || chart.getHeight() !== place.clientHeight) chart.resize();
   }
 
   // Changes of a figure's option, its data among them.
@@ -98,7 +113,10 @@ export class Charts {
   }
 
   drop(id) {
-    this.drawn.get(id)?.chart?.dispose();
+    const shown = this.drawn.get(id);
+    if (!shown) return;
+    shown.chart?.dispose();
+    this.sizes.unobserve(shown.place);
     this.drawn.delete(id);
     this.waiting = this.waiting.filter((one) => one !== id);
   }

@@ -4,7 +4,6 @@ import { forgetActs, onActs, showCommands } from "./acts.js";
 import { beginInOtherWords, onBegin, showBegin, whoAmI } from "./begin.js";
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
-import { EVENTS, streamOf } from "./early.js";
 import { byId, element, show } from "./elements.js";
 import { choose, filtersIn } from "./filters.js";
 import { findingsOf } from "./findings.js";
@@ -13,6 +12,7 @@ import { onList, showList } from "./list.js";
 import { askForProof, onProof, proofInOtherWords, showProof } from "./prove.js";
 import { fresh, isWatched, runState } from "./state.js";
 import { showRows, showStep } from "./step.js";
+import { EVENTS, streamOf } from "./streams.js";
 import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
 import { showTrend, trendInOtherWords } from "./trend.js";
 import {
