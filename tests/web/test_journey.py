@@ -95,9 +95,11 @@ def test_a_question_is_answered_without_leaving_the_browser(
     language: str,
     browser: Browser,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     need("mariadb")
-    runs, keep = tmp_path / "runs", keeper(language)
+    monkeypatch.chdir(tmp_path)  # so that the commands that are shown name a user's folder
+    runs, keep = Path("runs"), keeper(language)
     with (
         nothing_left(runs),
         serving(runs, "--may-run") as link,

@@ -11,7 +11,7 @@ from loadstone.runs.rebuild import read_log, step_result
 EVERY_S = 10.0
 """How often they are computed at most."""
 
-SHARE_OF_CORE = 0.02
+SHARE_OF_CORE = 0.01
 """The share of a core that this may take: where a look takes long, the next one is later."""
 
 JUDGED_AFTER_S = 30.0
