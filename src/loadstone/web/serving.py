@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -47,6 +48,8 @@ def serve_page(
         TlsRefused: the files of the address's TLS cannot be used.
     """
     bound, address = listening
+    # What has been imported stays: collections need not look at it each time.
+    gc.freeze()
     hub = Hub(runs, findings_apart)
     app = page_app(hub, keys, own_names(address), offers)
     ends = partial(until, hub) if until else None
