@@ -57,6 +57,15 @@ def explained(
 
 def refusal_of(connection: Connection, sql: str) -> Refusal | None:
     """Why the server refuses a statement; it is not executed."""
+    # A proxy may give the session, with what is prepared there, to others after a transaction.
+    connection.begin()
+    try:
+        return _refused_there(connection, sql)
+    finally:
+        connection.rollback()
+
+
+def _refused_there(connection: Connection, sql: str) -> Refusal | None:
     with connection.cursor() as cursor:
         try:
             cursor.execute("PREPARE loadstone_trial FROM %s", (sql,))
