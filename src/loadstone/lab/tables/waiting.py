@@ -57,6 +57,7 @@ class Waits:
         """A connection that is watched, and does not wait for a lock forever.
 
         Raises:
+            GuardError: others could get its session, with the limit of its waits.
             TargetError: the server refused.
         """
         before = self._connection, self._number
@@ -70,6 +71,7 @@ class Waits:
         with opened as connection:
             self._connection, self._number = connection, family.number_of(connection)
             try:
+                family.locks.refuse_shared(connection, endpoint.target)
                 with family.statement_errors(endpoint.target):
                     family.bound_lock_waits(connection)
                 yield connection
