@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,15 @@ from loadstone.experiments.schedule import PlannedStep
 from loadstone.experiments.scripts import check_unchanged
 from loadstone.experiments.tables import Tables, made_on_targets, tables_of, with_tables
 from loadstone.experiments.tables import restoring as restoring_of
-from loadstone.experiments.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
+from loadstone.experiments.variants import (
+    Place,
+    client_of,
+    drive_of,
+    line_of,
+    place_of,
+    spoken_to,
+    step_plan,
+)
 from loadstone.experiments.workloads import (
     fills_anew,
     for_servers_of,
@@ -298,15 +306,27 @@ class Servers:
             for endpoint in standing.endpoints:
                 for one in self._wanted(workload, endpoint.target.family):
                     inspect_target(endpoint, one, Drive().connect.timeout_s)
-                self._check_statements(workload, endpoint)
-            plan = step_plan(self._experiment, workload, standing.targets, Drive())
+            plan = self._tried_plan(variant, workload, standing.targets)
             # It is unknown whether a script writes: a read-only server shows it.
             writes = self._writes(workload) and not workload.script
             notes += check(plan, standing.looked, writes=writes, observed=True)
+            # After that: a proxy could give others what it sets for a session.
+            for endpoint in standing.endpoints:
+                self._check_statements(workload, endpoint)
             if workload.script and not self._is_ours(variant):
                 notes.append(_left_changed(workload, standing))
         with self._standing(variant, host, self._experiment.workloads[0]).staged():
             return notes
+
+    def _tried_plan(
+        self, variant: Variant, workload: WorkloadSpec, targets: Sequence[Target]
+    ) -> Plan:
+        """The plan of a variant's steps, as far as what is tried before them depends on it."""
+        # Nothing of that depends on the processors which drive the load.
+        drive = drive_of(self._experiment, variant, cores=1, users_a_shard=1)
+        if self.only_reads_by_file(workload):
+            drive = drive.reading(targets[0].family)
+        return step_plan(self._experiment, workload, targets, drive)
 
     def _writes(self, workload: WorkloadSpec) -> bool:
         return writes(self._experiment, self._means.known, workload)

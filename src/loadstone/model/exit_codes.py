@@ -43,6 +43,9 @@ class ExitCode(IntEnum):
     """A report could not be printed as PDF: this host has no Chromium, or it failed."""
     NOT_SUPPORTED = 15
     """The command does not support servers of the target's family."""
+    NOT_IN_EFFECT = 16
+    """What the load's sessions are to set is lost in a proxy, so that it would be measured without
+    it."""
     THRESHOLD = 99
     """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130

@@ -8,6 +8,7 @@ import pymysql
 
 from loadstone.mysql import dialect as _dialect
 from loadstone.mysql import locks as _locks
+from loadstone.mysql import session_state as _session_state
 from loadstone.mysql import words as _words
 from loadstone.mysql.connect import connect, statement_errors
 from loadstone.mysql.credentials import candidates
@@ -63,7 +64,7 @@ from loadstone.mysql.variables import (
 )
 from loadstone.servers.abilities import Ability
 from loadstone.servers.dialect import Dialect
-from loadstone.servers.family import Locks, Words
+from loadstone.servers.family import Locks, SessionState, Words
 
 __all__ = [
     "Error",
@@ -110,6 +111,7 @@ __all__ = [
     "refusal_of_column",
     "rights_of",
     "server_of",
+    "session_state",
     "session_statements",
     "set_in_session",
     "set_variable",
@@ -134,6 +136,7 @@ abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended"}
 dialect: Dialect = _dialect
 foreign_options: frozenset[str] = frozenset()
 locks: Locks = _locks
+session_state: SessionState = _session_state
 sets_for_starts = False
 command_line_wins = False
 encrypts_sockets = True

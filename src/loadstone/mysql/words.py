@@ -11,6 +11,7 @@ sessions = "SHOW FULL PROCESSLIST"
 variables = "SHOW GLOBAL VARIABLES"
 counters = "SHOW GLOBAL STATUS"
 warnings = "SHOW WARNINGS"
+set_for_all = "SET GLOBAL, init_connect"
 end_any = say("KILL and the connection's number")
 see_lag = "GRANT REPLICATION CLIENT (MariaDB: REPLICA MONITOR)"
 statement_sums: str | None = "performance_schema"

@@ -6,6 +6,7 @@ import pg8000
 
 from loadstone.postgresql import dialect as _dialect
 from loadstone.postgresql import locks as _locks
+from loadstone.postgresql import session_state as _session_state
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
 from loadstone.postgresql.alter_system import kept_for_start, put_variable_back, set_variable
@@ -65,7 +66,7 @@ from loadstone.postgresql.variables import (
 )
 from loadstone.servers.abilities import Ability
 from loadstone.servers.dialect import Dialect
-from loadstone.servers.family import Locks, Words
+from loadstone.servers.family import Locks, SessionState, Words
 
 __all__ = [
     "Error",
@@ -112,6 +113,7 @@ __all__ = [
     "refusal_of_column",
     "rights_of",
     "server_of",
+    "session_state",
     "session_statements",
     "set_in_session",
     "set_variable",
@@ -141,4 +143,5 @@ encrypts_sockets = False
 dialect: Dialect = _dialect
 foreign_options: frozenset[str] = FOREIGN_OPTIONS
 locks: Locks = _locks
+session_state: SessionState = _session_state
 words: Words = _words

@@ -43,12 +43,22 @@ def login_error(error: Exception, endpoint: Endpoint, database: str) -> TargetEr
     unknown: tuple[TargetErrorKind, None] = ("protocol" if code else "not_supported", None)
     kind, hint = _FAILURES.get(code or "", unknown)
     said = say("{place} refused the login: {reason}", place=place, reason=text_of(error))
+    if endpoint.target.startup_options and _ABOUT_OPTIONS in text_of(error):
+        hint = _NO_OPTIONS
     return target_error(kind, _with(said, code), hint, code)
 
 
 def _with(said: Message, code: str | None) -> Message:
     return said if code is None else say("{said} ({code})", said=said, code=code)
 
+
+_ABOUT_OPTIONS = "unsupported startup parameter"
+"""PgBouncer's words: https://github.com/pgbouncer/pgbouncer/blob/master/src/client.c."""
+
+_NO_OPTIONS = say(
+    "it is a pooler, and takes no options: leave them out (options= in the URL, PGOPTIONS), and set"
+    " them at the server (ALTER ROLE ... SET), or name the server's own address in --target"
+)
 
 _FAILURES: Mapping[str, tuple[TargetErrorKind, Message]] = {
     "42501": (

@@ -11,6 +11,7 @@ sessions = "SELECT * FROM pg_stat_activity"
 variables = "SHOW ALL"
 counters = "SELECT * FROM pg_stat_database"
 warnings = "SHOW client_min_messages"
+set_for_all = "ALTER ROLE ... SET"
 end_any = say("pg_terminate_backend() and the connection's number")
 see_lag = "GRANT pg_read_all_stats"
 statement_sums: str | None = None

@@ -2,6 +2,7 @@
 
 LoadstoneError
 ├── TargetError        the target could not be reached, or refused; `kind` says how
+│   ├── NotInEffect    a proxy loses what the load's sessions set
 │   └── GuardError     Loadstone itself refused, because it could have harmed data
 └── SettingsError      its variables could not be set or restored
 """
@@ -42,6 +43,7 @@ TargetErrorKind = Literal[
     "table_in_the_way",
     "missing_table",
     "serves_others",
+    "not_in_effect",
 ]
 
 
@@ -81,6 +83,12 @@ class TargetError(LoadstoneError):
         self.kind = kind
         self.code = code
         """The server's or the client's own error code, if there is one."""
+
+
+class NotInEffect(TargetError):
+    """What the load's sessions are to set would not be in effect in all of their transactions."""
+
+    exit_code = ExitCode.NOT_IN_EFFECT
 
 
 class GuardError(TargetError):

@@ -63,6 +63,40 @@ class Locks(Protocol):
         """Release the lock; a lost connection has already released it."""
 
 
+class SessionState(Protocol):
+    """What a session has set, as statements read it: through a proxy, that of whichever answers.
+
+    All methods with a connection raise `TargetError` if the server refuses.
+    """
+
+    def number(self, connection: Connection, target: Target) -> int:
+        """The server's number of the session that executes this statement."""
+
+    def shown(
+        self, connection: Connection, target: Target, statements: Sequence[str]
+    ) -> dict[str, str | None]:
+        """What the session has set, by name, with what only these statements name."""
+
+    def only_sets(self, statement: str) -> bool:
+        """Whether a statement does nothing but set what `shown` has."""
+
+    def attempt(self, connection: Connection, target: Target, statement: str) -> bool:
+        """Execute it in a transaction, which goes on if it is refused; whether it was executed."""
+
+    def undo(
+        self, connection: Connection, target: Target, before: Mapping[str, str | None]
+    ) -> None:
+        """End a transaction without what it has set; `before`: what `shown` had."""
+
+    def set_back(
+        self, connection: Connection, target: Target, before: Mapping[str, str | None]
+    ) -> None:
+        """Set what earlier transactions have set in the session back to this."""
+
+    def of_login(self, target: Target) -> Sequence[tuple[str, str, str]]:
+        """What the login sets: option, its value, a statement that would set the same."""
+
+
 class Words(Protocol):
     """Names and statements of the family that messages quote for users."""
 
@@ -85,6 +119,10 @@ class Words(Protocol):
     @property
     def warnings(self) -> str:
         """The statement that shows the warnings of the previous statement."""
+
+    @property
+    def set_for_all(self) -> str:
+        """What sets a variable for all sessions to come, without a statement of theirs."""
 
     @property
     def end_any(self) -> Message:
@@ -124,6 +162,10 @@ class Family(Protocol):
     @property
     def locks(self) -> Locks:
         """The server's named locks."""
+
+    @property
+    def session_state(self) -> SessionState:
+        """What its sessions have set."""
 
     @property
     def dialect(self) -> Dialect:

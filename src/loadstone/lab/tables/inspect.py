@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import resource
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import accepted_by, is_throwaway
 from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
+from loadstone.lab.variables.in_effect import Stated, check_in_effect, set_on
 from loadstone.model.compatible import COMPATIBLE
 from loadstone.model.figure import Count, Seconds
 from loadstone.model.frozen import Frozen
@@ -170,7 +170,7 @@ def check(
                 say("is it a replica? use its source"),
             )
         if one.connect_s is not None:
-            try_session(one.endpoint, plan.drive.session, one.connect_s)
+            notes += try_session(one, plan.drive.session, one.connect_s)
         notes += prepared_statements_note(plan, one, share)
         notes += compatible_note(one)
         notes += proxy_note(one)
@@ -258,23 +258,22 @@ def _readdressed_note(target: Target) -> list[Message]:
     ]
 
 
-def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
-    """Run on one connection the session statements that each connection of the load will run.
+def try_session(looked: InspectedTarget, session: Session, timeout_s: float) -> list[Message]:
+    """Set on one connection what each connection of the load will set.
+
+    Through a proxy it is also tried whether that holds in all transactions; returns notes on it.
 
     Raises:
-        TargetError: the server refuses one; the error names the option and quotes the server.
+        GuardError, NotInEffect: as `check_in_effect`.
+        TargetError: the server refuses a statement; the error names the option, quotes the server.
     """
-    family = family_of(endpoint.target)
+    endpoint, facts = looked.endpoint, looked.facts
+    if facts.is_passed_on:
+        return check_in_effect(endpoint, session, timeout_s)
+    statements = family_of(endpoint.target).session_statements(session)
     with connect(endpoint, Timeouts(connect_s=timeout_s)) as connection:
-        for option, value, statement in family.session_statements(session):
-            try:
-                with family.statement_errors(endpoint.target), connection.cursor() as cursor:
-                    cursor.execute(statement)
-            except TargetError as error:
-                message = say(
-                    "{option}: {why}", option=f"{option} {shlex.quote(value)}", why=error.message
-                )
-                raise TargetError(error.kind, message, error.hint, error.code) from error
+        set_on(connection, endpoint.target, [Stated(*each) for each in statements])
+    return []
 
 
 def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle: int = 0) -> None:
