@@ -11,11 +11,14 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built: make b
 
 from called import called
 from loadstone.families import connect
+from loadstone.lab.tables.inspect import look_at_server, try_session
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.plan import READ_ONLY, Session
 from loadstone.model.target import Endpoint
 from loadstone.postgresql.databases import of
 from loadstone.sandbox import SandboxError, SandboxSpec, start_sandbox
 from loadstone.sandbox.postgresql.pgbouncer import check_pooler
+from loadstone.servers.errors import GuardError, NotInEffect, TargetError
 from pooled import need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -91,6 +94,101 @@ def test_tables_are_made_only_where_a_session_is_kept(
         if not keeps:
             # These connections are the ones that the commands had.
             assert rows(pooled, LEFT) == []
+
+
+def set_in_sessions(endpoint: Endpoint) -> set[str]:
+    """What the pooler's session for the next client has set, apart from what poolers set."""
+    own = ("application_name", "client_encoding", "DateStyle", "TimeZone", "IntervalStyle")
+    told = rows(endpoint, "SELECT name FROM pg_settings WHERE source = 'session'")
+    return set(told) - set(own)
+
+
+@pytest.mark.parametrize("more", [{}, {"default_pool_size": "1"}, {"server_round_robin": "1"}])
+def test_what_a_pooler_of_transactions_loses_is_refused_and_what_it_tracks_holds(
+    state: Path, postgresql: str, tmp_path: Path, more: dict[str, str]
+) -> None:
+    settings = {"pool_mode": "transaction"} | more
+    spec = SandboxSpec(server=postgresql, pooler="pgbouncer", pooler_settings=settings)
+    with start_sandbox(spec) as sandbox:
+        pooled = sandbox.pooled
+        assert pooled is not None
+        looked = look_at_server(pooled)
+        lost = (
+            (Session(isolation="serializable"), "--isolation serializable"),
+            (Session(init_sql=("SET work_mem = '8MB'",)), "--init-sql"),
+            (Session(init_sql=("SET mine.own = 'x'",)), "--init-sql"),
+        )
+        for session, option in lost:
+            with pytest.raises(NotInEffect, match="would not be in effect") as refused:
+                try_session(looked, session, 10)
+            assert refused.value.message.startswith(option)
+            assert "ALTER ROLE ... SET" in str(refused.value.hint)
+            assert "may still have it" not in refused.value.message
+            assert set_in_sessions(pooled) == set()
+        reads = Session(init_sql=(READ_ONLY["postgresql"],))
+        with pytest.raises(GuardError, match="keeps this load from changing data"):
+            try_session(looked, reads, 10)
+        assert set_in_sessions(pooled) == set()
+        with pytest.raises(TargetError, match="no_such_thing"):
+            both = ("SET work_mem = '8MB'", "SET no_such_thing = 1")
+            try_session(looked, Session(init_sql=both), 10)
+        assert set_in_sessions(pooled) == set()
+        tracked = Session(init_sql=("SET TimeZone = 'Asia/Tokyo'",))
+        (said,) = try_session(looked, tracked, 10)
+        assert "in effect in each of" in str(said)
+        (said,) = try_session(looked, Session(init_sql=("SELECT pg_advisory_lock(5)",)), 10)
+        assert str(said).endswith("is not known")
+
+
+@pytest.mark.parametrize("pool", ["20", pytest.param("1", marks=pytest.mark.nightly)])
+def test_a_pooler_of_sessions_keeps_what_is_set_and_may_have_room_for_one_alone(
+    state: Path, postgresql: str, pool: str
+) -> None:
+    settings = {"pool_mode": "session", "default_pool_size": pool}
+    spec = SandboxSpec(server=postgresql, pooler="pgbouncer", pooler_settings=settings)
+    with start_sandbox(spec) as sandbox:
+        assert sandbox.pooled is not None
+        looked = look_at_server(sandbox.pooled)
+        session = Session(isolation="serializable", init_sql=("SET work_mem = '8MB'",))
+        (said,) = try_session(looked, session, 2)
+        assert "in effect in each of" in str(said)
+
+
+def test_a_pooler_of_statements_is_refused_what_cannot_be_tried_there(
+    state: Path, postgresql: str
+) -> None:
+    spec = SandboxSpec(
+        server=postgresql, pooler="pgbouncer", pooler_settings={"pool_mode": "statement"}
+    )
+    with start_sandbox(spec) as sandbox:
+        assert sandbox.pooled is not None
+        looked = look_at_server(sandbox.pooled)
+        assert try_session(looked, Session(), 10) == []
+        with pytest.raises(NotInEffect, match="takes no transactions"):
+            try_session(looked, Session(isolation="serializable"), 10)
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_options_of_a_login_are_refused_or_ignored_and_neither_in_silence(
+    state: Path, postgresql: str, tmp_path: Path, ignored: bool
+) -> None:
+    settings = {"ignore_startup_parameters": "options"} if ignored else {}
+    spec = SandboxSpec(server=postgresql, pooler="pgbouncer", pooler_settings=settings)
+    with start_sandbox(spec) as sandbox:
+        assert sandbox.pooled is not None
+        called("prepare", *SMALL, "--target", sandbox.tcp.target.url, folder=tmp_path)
+        run = ("run", "oltp_read_only", *SMALL, "--duration", "1s", "--warmup", "0s")
+        asked = "&options=-c%20work_mem%3D8MB"
+        through = sandbox.pooled.target.url + asked
+        code = ExitCode.NOT_IN_EFFECT if ignored else ExitCode.TARGET
+        told = called(*run, "--target", through, folder=tmp_path, code=code).stderr.splitlines()
+        if ignored:
+            assert "options '-c work_mem=8MB' is not in effect at" in told[-2]
+        else:
+            assert "refused the login: unsupported startup parameter" in told[-2]
+            assert "it is a pooler, and takes no options" in told[-1]
+        assert not list((tmp_path / "runs").glob("*"))
+        called(*run, "--target", sandbox.tcp.target.url + asked, folder=tmp_path)
 
 
 def test_waits_for_a_connection_of_the_pooler_are_counted(
