@@ -173,7 +173,7 @@ def test_a_session_is_tried_as_the_engine_tells_it(monkeypatch: pytest.MonkeyPat
     server = Refusing("nothing")
     monkeypatch.setattr("loadstone.lab.tables.inspect.connect", lambda *_: server)
     session = Session(init_sql=("SET @a = 1",), isolation="read-committed", charset="latin1")
-    try_session(looked().endpoint, session, 1.0)
+    assert try_session(looked(), session, 1.0) == []
     assert server.heard == [
         "SET NAMES 'latin1'",
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
