@@ -84,6 +84,10 @@ WHY: Mapping[str, Message] = {
         "not by --prove, which changes no table and no index: do so by hand, run again, and "
         "compare both runs with loadstone compare"
     ),
+    "sequences": say(
+        "not by --prove, which changes no sequence: do so by hand, run again, and compare both "
+        "runs with loadstone compare"
+    ),
     "purge-lag": say("not by --prove: purging the backlog takes longer than a trial may last"),
     "missing-index": say(
         "not by --prove, which changes no table: create the index by hand, run again, and compare "

@@ -102,6 +102,14 @@ class TableVersions(Frozen):
     vacuumed_s: float | None = _said("seconds since then at the end; null: it never was")
 
 
+class SequenceVisits(Frozen):
+    """A sequence: its only page, which who takes a value changes alone."""
+
+    sequence: str = _said("schema.sequence, in quotes where a statement needs them")
+    page_visits: int = _said("accesses to its page: one for as many values as `cache` says")
+    cache: int = _said("values that a session takes at a time (CACHE)")
+
+
 class Keeper(Frozen):
     """What keeps the versions that later transactions leave from being removed."""
 
@@ -142,6 +150,7 @@ class HotSpots(Frozen):
     files: tuple[FileSpot, ...] = ()
     tables: tuple[TableSpot, ...] = ()
     versions: tuple[TableVersions, ...] = ()
+    sequences: tuple[SequenceVisits, ...] = ()
     keepers: tuple[Keeper, ...] = ()
     counted: tuple[CountedStatement, ...] = ()
     counted_rest: CountedStatement | None = None

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadstone.model.hot_spots import CountedStatement, HotSpots, IndexOfVersions, TableVersions
+from loadstone.model.hot_spots import (
+    CountedStatement,
+    HotSpots,
+    IndexOfVersions,
+    SequenceVisits,
+    TableVersions,
+)
 
 
 def a_table(**changes: Any) -> TableVersions:
@@ -54,6 +60,11 @@ def a_statement(**changes: Any) -> CountedStatement:
         "jit_s": None,
     }
     return CountedStatement(**{**usual, **changes})
+
+
+def a_sequence(visits: int, *, cache: int = 1) -> SequenceVisits:
+    """A sequence whose page was visited so often in a step of ten seconds."""
+    return SequenceVisits(sequence="public.ticket", page_visits=visits, cache=cache)
 
 
 def counted(*statements: CountedStatement) -> HotSpots:

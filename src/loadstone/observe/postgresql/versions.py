@@ -1,7 +1,8 @@
 """Versions of rows over a step: what changes left, who visited it, and who keeps it.
 
 The server's views of tables are read before and after the load only, in the load's own database,
-over a connection that is closed in between. What pg_stat_statements counts is read with them.
+over a connection that is closed in between. How often the pages of sequences were visited, and what
+pg_stat_statements counts, is read with them.
 
 Source: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
 """
@@ -14,7 +15,13 @@ from typing import NamedTuple
 
 import pg8000
 
-from loadstone.model.hot_spots import HotSpots, IndexOfVersions, Keeper, TableVersions
+from loadstone.model.hot_spots import (
+    HotSpots,
+    IndexOfVersions,
+    Keeper,
+    SequenceVisits,
+    TableVersions,
+)
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Snapshot
 from loadstone.observe.postgresql import statements
@@ -73,6 +80,14 @@ ORDER BY 1, 2
 """
 """Columns of expressions and conditions are in pg_depend alone. From 16 on an index that only sums
 up pages is not in the way of a HOT update."""
+
+_SEQUENCES = f"""
+SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname),
+  pg_stat_get_blocks_fetched(c.oid), s.seqcache
+FROM pg_sequence AS s JOIN pg_class AS c ON c.oid = s.seqrelid
+  JOIN pg_namespace AS n ON n.oid = c.relnamespace
+ORDER BY 3 DESC LIMIT {_READ}
+"""
 
 _KEEP = f"""
 SELECT 'session', concat_ws(' ', usename, nullif(application_name, '')), coalesce(state, ''),
@@ -134,12 +149,22 @@ class _Index(NamedTuple):
     columns: list[str]
 
 
+class _Sequence(NamedTuple):
+    """A row of `_SEQUENCES`."""
+
+    relid: int
+    name: str
+    page_visits: int
+    cache: int
+
+
 @dataclass(frozen=True)
 class Versions(Snapshot):
     """What the views say at one moment."""
 
     tables: Mapping[int, _Table] = field(default_factory=dict)
     indexes: Sequence[_Index] = ()
+    sequences: Mapping[int, _Sequence] = field(default_factory=dict)
     keepers: Sequence[Keeper] = ()
     counted: statements.Counted = field(default_factory=statements.Counted)
 
@@ -171,6 +196,7 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     counted = statements.grown(before.counted, after.counted)
     return HotSpots(
         versions=tuple(touched[:_SHOWN]),
+        sequences=tuple(_visited(before.sequences, after.sequences)[:_SHOWN]),
         keepers=tuple(keepers[:_KEEPERS]),
         counted=() if isinstance(counted, str) else counted.shown,
         counted_rest=None if isinstance(counted, str) else counted.rest,
@@ -183,10 +209,12 @@ def _read(connection: Connection, *, only_own: bool) -> Versions:
     with connection.cursor() as cursor:
         cursor.execute(_INDEXES, ([one.relid for one in tables],))
         indexes = [_Index(*row) for row in cursor.fetchall()]
+    sequences = [_Sequence(*row) for row in rows_of(connection, _SEQUENCES)]
     keepers = [_keeper(row) for row in rows_of(connection, _KEEP)]
     return Versions(
         tables={one.relid: one for one in tables},
         indexes=indexes,
+        sequences={one.relid: one for one in sequences},
         keepers=keepers,
         counted=statements.read(connection, only_own=only_own),
     )
@@ -240,6 +268,20 @@ def _grown_index(now: _Index, then: _Index | None) -> IndexOfVersions:
         entries=_less(now.entries, then.entries if then else 0),
         fetched=_less(now.fetched, then.fetched if then else 0),
     )
+
+
+def _visited(
+    before: Mapping[int, _Sequence], after: Mapping[int, _Sequence]
+) -> list[SequenceVisits]:
+    """The sequences that were used, those with the most visits first."""
+    found = []
+    for relid, now in after.items():
+        then = before.get(relid)
+        visits = _less(now.page_visits, then.page_visits if then else 0)
+        if visits:
+            name = plain(now.name, _NAME)
+            found.append(SequenceVisits(sequence=name, page_visits=visits, cache=now.cache))
+    return sorted(found, key=lambda one: one.page_visits, reverse=True)
 
 
 def _growth(then: _Table | None, now: _Table, name: str) -> int | None:

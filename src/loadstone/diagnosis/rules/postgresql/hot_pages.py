@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import sequences
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
 from loadstone.model.message import say
+
+
+def _without_sequences(case: Case) -> float:
+    """What is left of the waits for pages."""
+    return 1.0 - sequences.part(case)
+
 
 _LOCK = Lock(
     "hot-pages",
@@ -18,6 +26,7 @@ _LOCK = Lock(
         "Spread what is changed over more pages: a lower fillfactor for small tables, hash "
         "partitions or keys that do not only grow for the end of an index."
     ),
+    _without_sequences,
 )
 
 RULE = Rule(

@@ -7,8 +7,8 @@ Source: https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import Holds, parts_of
@@ -45,6 +45,15 @@ class Contended:
         """Mean number of users that wait."""
         return self.share * case.users
 
+    @property
+    def holds(self) -> Holds:
+        """Its part of the waits for latches."""
+        return parts_of({"latch": self.part})
+
+    def of(self, part: float) -> Contended:
+        """So large a part of them, 0 to 1."""
+        return replace(self, share=part * self.share, part=part * self.part)
+
 
 def contended(case: Case, names: Collection[str]) -> Contended | None:
     """The waits in states with these names; `None`: nobody waits for them.
@@ -72,10 +81,12 @@ class Lock:
     what: Message
     """What it protects, and so what its users do."""
     remedy: Message
+    part: Callable[[Case], float] = lambda _case: 1.0
+    """Of the waits with these names the part that is for it, 0 to 1: names may be shared."""
 
     def judge(self, case: Case, *evidence: Evidence) -> Finding | None:
         """Users that wait for it, if they do so for a noticeable part of their time."""
-        found = contended(case, self.names)
+        found = self._contended(case)
         if found is None or found.share < SHARE:
             return None
         return Finding(
@@ -116,8 +127,12 @@ class Lock:
         return self._holds
 
     def _holds(self, case: Case) -> Holds | None:
-        found = contended(case, self.names) if case.states() else None
-        return parts_of({"latch": found.part}) if found else None
+        found = self._contended(case) if case.states() else None
+        return found.holds if found else None
+
+    def _contended(self, case: Case) -> Contended | None:
+        found = contended(case, self.names)
+        return found and found.of(self.part(case))
 
 
 def named(*names: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from loadstone.diagnosis.context import Case
-from loadstone.model.hot_spots import HotSpots, TableVersions
+from loadstone.model.hot_spots import HotSpots, SequenceVisits, TableVersions
 from loadstone.model.message import say
 
 ROW_S = 0.1e-6
@@ -69,6 +69,17 @@ def tables(case: Case) -> tuple[TableVersions, ...] | None:
     """The tables that are in use; `None`: the views were not read."""
     spots = _spots(case)
     return None if spots is None else spots.versions
+
+
+def sequences(case: Case) -> tuple[SequenceVisits, ...] | None:
+    """The sequences that are in use; `None`: the views were not read."""
+    spots = _spots(case)
+    return None if spots is None else spots.sequences
+
+
+def changes_of(one: TableVersions) -> int:
+    """Rows of one table that were inserted, updated or deleted in the step."""
+    return one.inserted + one.updated + one.deleted
 
 
 def per_s(case: Case, total: float) -> float | None:

@@ -1,0 +1,104 @@
+"""Users wait for a sequence: all of its values come from one page.
+
+A session that takes values locks the page alone, and takes as many as CACHE says. The wait event
+does not say which page it is about, so waits are divided by how often pages are locked. Who waits
+for a lock that is seldom busy meets it with a chance that grows with its visits, as does the number
+of those who come: waits for a page grow with the square of its visits, and of the time that each
+takes.
+
+Sources: nextval_internal in commands/sequence.c,
+https://www.postgresql.org/docs/current/sql-createsequence.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import Holds, time_at
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import versions
+from loadstone.diagnosis.rules.postgresql.latches import Lock, contended, named
+from loadstone.model.figure import Count, Number
+from loadstone.model.finding import Evidence, Finding
+from loadstone.model.hot_spots import SequenceVisits
+from loadstone.model.message import Message, say, say_in
+
+CHANGE = 3.0
+"""[P] For how long a changed row has a page, by the time of a visit to a sequence: changes log each
+time, a sequence its every 32nd value. Inserts of 50 rows by 32 users into 1, 2, 4 and 16 tables
+waited for pages by 0, 43, 29 and 52 % less with CACHE 100 (PostgreSQL 15, two cores); by this
+value it is 10, 18, 31 and 64 %."""
+
+FEWER = 100
+"""[P] How many times fewer visits the CACHE that is advised leaves."""
+
+
+def part(case: Case) -> float:
+    """Of the waits for pages the part that is for sequences, 0 to 1; zero where none is known.
+
+    Rows that change may be on many pages of their table; they are taken to be on one, so that
+    the part is no larger than it is.
+    """
+    found = versions.sequences(case) or ()
+    values = sum(one.page_visits**2 for one in found)
+    changes = sum(versions.changes_of(one) ** 2 for one in versions.tables(case) or ())
+    return values / (values + CHANGE**2 * changes) if values else 0.0
+
+
+_NAMES = named("BufferContent", "buffer_content")
+
+
+def judge(case: Case) -> Finding | None:
+    """Waits for pages, as far as these are those of sequences."""
+    if contended(case, _NAMES) is None:
+        return None
+    found = case.needed(versions.sequences(case))
+    if not found:
+        return None
+    worst = max(found, key=lambda one: one.page_visits)
+    visits = case.needed(versions.per_s(case, worst.page_visits))
+    lock = Lock("sequences", _NAMES, _what(worst, visits), _remedy(worst), part)
+    return lock.judge(case, *_evidence(case, visits))
+
+
+def _what(worst: SequenceVisits, visits: float) -> Message:
+    return say(
+        "All values of the sequence {sequence} (CACHE {cache}) come from one page, which sessions "
+        "lock {visits} times a second, one after the other.",
+        sequence=worst.sequence,
+        cache=Count(worst.cache),
+        visits=Number(visits),
+    )
+
+
+def _remedy(worst: SequenceVisits) -> Message:
+    return say(
+        "Let sessions take more values at a time: ALTER SEQUENCE {sequence} CACHE {cache}. Values "
+        "of different sessions are then no longer in the order in which they were taken, and a "
+        "session that ends loses those that it has left.",
+        sequence=worst.sequence,
+        cache=str(FEWER * worst.cache),
+    )
+
+
+def _evidence(case: Case, visits: float) -> Iterator[Evidence]:
+    yield case.seen(say("visits to the sequence's page"), visits, say_in("unit", "/s"))
+    most = max(map(versions.changes_of, versions.tables(case) or ()), default=0)
+    changes = versions.per_s(case, most)
+    if changes is not None:
+        yield case.seen(say("changed rows of the table with most"), changes, say_in("unit", "/s"))
+
+
+def _holds(case: Case) -> Holds | None:
+    found = contended(case, _NAMES) if case.states() else None
+    return found.of(part(case)).holds if found else None
+
+
+RULE = Rule(
+    "sequences",
+    say("users take values of the same sequence"),
+    judge,
+    holds=time_at("latch"),
+    holds_in=_holds,
+)

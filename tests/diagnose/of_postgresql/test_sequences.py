@@ -1,0 +1,69 @@
+"""Waits for pages are divided between sequences and whatever else sessions change."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.accounts import by_place
+from diagnose.of_postgresql.example_sequences import NUMBERED, waiting
+from diagnose.of_postgresql.figures import Figures, a_case
+from diagnose.of_postgresql.tables import a_sequence, a_table
+from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.rules.postgresql import hot_pages, sequences
+from loadstone.model.finding import Finding
+
+OTHERS = tuple(NUMBERED.model_copy(update={"inserted": 25_000}) for _ in range(16))
+"""As many rows in sixteen tables."""
+
+
+def found(made: Figures) -> dict[str, Finding]:
+    return {one.cause: one for one in diagnosis_of(a_case(made)).findings}
+
+
+def claimed(one: Finding) -> float:
+    return by_place(one)["latch"]
+
+
+def test_numbers_that_no_row_needs_are_all_of_the_waits() -> None:
+    only = found(waiting(a_sequence(400_000)))
+    assert claimed(only["sequences"]) == pytest.approx(0.4)
+    assert "hot-pages" not in only
+    assert (
+        "All values of the sequence public.ticket (CACHE 1) come from one page, which sessions "
+        "lock 40,000 times a second" in only["sequences"].sentence
+    )
+    assert "ALTER SEQUENCE public.ticket CACHE 100." in str(only["sequences"].remedy)
+    assert only["sequences"].trial is None
+    assert "which changes no sequence" in str(only["sequences"].untried)
+    # What handing a lock over costs the cores is not known, and ends as well.
+    assert only["sequences"].foretold is None
+
+
+def test_the_last_leaf_of_an_index_and_rows_of_one_page_are_no_sequence() -> None:
+    for table in (NUMBERED, a_table(updated=400_000, hot_updated=400_000)):
+        by_cause = found(waiting(a_sequence(400_000), tables=(table,)))
+        # Its tenth of four tenths is less than what is named.
+        assert claimed(by_cause["hot-pages"]) == pytest.approx(0.36)
+        assert "sequences" not in by_cause
+    by_cause = found(waiting(tables=(NUMBERED,)))
+    assert claimed(by_cause["hot-pages"]) == pytest.approx(0.4)
+
+
+def test_a_sequence_for_many_tables_has_most_of_the_waits_and_their_pages_the_rest() -> None:
+    by_cause = found(waiting(a_sequence(400_000), tables=OTHERS))
+    both = [claimed(by_cause[cause]) for cause in ("sequences", "hot-pages")]
+    assert both == pytest.approx([0.4 * 16 / 25, 0.4 * 9 / 25])
+
+
+def test_the_one_of_several_that_is_used_most_is_named() -> None:
+    other = a_sequence(300_000, cache=20).model_copy(update={"sequence": "public.bill"})
+    for used in ((other, a_sequence(40_000)), (a_sequence(40_000), other)):
+        one = sequences.RULE.judge(a_case(waiting(*used)))
+        assert one is not None and "ALTER SEQUENCE public.bill CACHE 2000." in str(one.remedy)
+
+
+def test_without_the_views_of_tables_they_are_waits_for_pages() -> None:
+    made = waiting()
+    made.step["hot_spots"] = None
+    one = hot_pages.RULE.judge(a_case(made))
+    assert one is not None and one.share == pytest.approx(0.4)

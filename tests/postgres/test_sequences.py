@@ -1,0 +1,119 @@
+"""A sequence that all users take values of, on a real PostgreSQL, and ids that are no cause."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from loadstone.model.finding import Finding
+from loadstone.model.hot_spots import HotSpots
+from loadstone.model.result import StepResult
+from loadstone.observe.postgresql.versions import difference, snapshot
+from postgres.diagnosed import diagnosed
+from postgres.server import Server
+from postgres.sessions import DEADLINE_S
+from postgres.test_commands import only_run, url
+from postgres.test_family import local
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+NUMBERS = """
+dialect = ["postgresql"]
+[table.item]
+rows = 10
+[table.item.columns]
+id = { type = "INT NOT NULL", sequence = true }
+[transaction.take]
+autocommit = true
+statements = [ "SELECT sum(nextval('ticket')) FROM generate_series(1, 200)" ]
+"""
+"""Numbers, and no row that has them."""
+
+ROWS = """
+dialect = ["postgresql"]
+[table.item]
+rows = 10
+[table.item.columns]
+id = { type = "INT NOT NULL", sequence = true }
+[transaction.insert]
+autocommit = true
+statements = [ "INSERT INTO numbered (n) SELECT 1 FROM generate_series(1, 100)" ]
+"""
+"""Rows with ids in the order of their inserts."""
+
+
+def test_visits_to_a_sequence_are_one_for_as_many_values_as_its_cache(
+    server: Server, database: str
+) -> None:
+    server.asked(
+        'CREATE SEQUENCE "One"; CREATE SEQUENCE ten CACHE 10; CREATE SEQUENCE none', database
+    )
+    before = snapshot(local(server, database))
+    took = "SELECT count(nextval('\"One\"')), count(nextval('ten')) FROM generate_series(1, 1000)"
+    server.asked(took, database)
+    until = time.monotonic() + DEADLINE_S
+    while len(found := _sequences(difference(before, snapshot(local(server, database))))) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert list(found) == ['public."One"', "public.ten"]
+    assert {name: cache for name, (_, cache) in found.items()} == {
+        'public."One"': 1,
+        "public.ten": 10,
+    }
+    # A few more are for finding the sequence.
+    assert 1000 <= found['public."One"'][0] < 1010
+    assert 100 <= found["public.ten"][0] < 110
+
+
+def _sequences(spots: HotSpots) -> dict[str, tuple[int, int]]:
+    return {one.sequence: (one.page_visits, one.cache) for one in spots.sequences}
+
+
+def driven(
+    server: Server, database: str, folder: Path, template: str
+) -> tuple[list[Finding], StepResult]:
+    """The findings of the family's own rules, and the step."""
+    target = ("--target", url(server, database))
+    folder.mkdir()
+    (folder / "load.toml").write_text(template)
+    if not server.asked("SELECT 1 FROM pg_class WHERE relname = 'item'", database):
+        called("prepare", "load.toml", *target, "--yes", folder=folder)
+    called(
+        "run", "load.toml", *target, "--yes", "--concurrency", "12", "--duration", "5",
+        "--warmup", "1", folder=folder,
+    )  # fmt: skip
+    found, (step,) = diagnosed(only_run(folder))
+    return found, step
+
+
+@pytest.mark.nightly
+def test_a_sequence_that_all_take_values_of_is_named_and_its_remedy_helps(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    server.asked("CREATE SEQUENCE ticket", database)
+    found, step = driven(server, database, tmp_path / "one", NUMBERS)
+    assert [one.cause for one in found][:1] == ["sequences"], [one.sentence for one in found]
+    assert "public.ticket" in found[0].sentence
+    assert "ALTER SEQUENCE public.ticket CACHE 100." in str(found[0].remedy)
+    server.asked("ALTER SEQUENCE ticket CACHE 100", database)
+    after, eased = driven(server, database, tmp_path / "many", NUMBERS)
+    left = sum(one.share or 0.0 for one in after if one.cause == "sequences")
+    assert found[0].share is not None and left < found[0].share / 2
+    assert eased.tps is not None and step.tps is not None and eased.tps > step.tps
+
+
+@pytest.mark.nightly
+def test_ids_of_rows_are_not_blamed_for_the_end_of_their_index(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    server.asked("CREATE TABLE numbered (id BIGSERIAL PRIMARY KEY, n INT)", database)
+    found, step = driven(server, database, tmp_path / "rows", ROWS)
+    assert step.hot_spots is not None and step.hot_spots.sequences, "they were counted"
+    causes = [one.cause for one in found]
+    assert "hot-pages" in causes, [one.sentence for one in found]
+    assert "sequences" not in causes[: causes.index("hot-pages")], causes
