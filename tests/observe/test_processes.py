@@ -6,14 +6,17 @@ import os
 import select
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from loadstone.observe.process import memory_in
 from loadstone.observe.processes import Processes
-from loadstone.observe.threads import Doing, number_inside
+from loadstone.observe.threads import Doing, Threads, number_inside
 from observe.test_threads import DEADLINE_S, settled, thread_in
 from observe.test_threads import pytestmark as pytestmark
 
@@ -63,6 +66,47 @@ def test_a_set_of_events_is_known_again() -> None:
         ours.send(b"x")
     assert all(one and one.address for one in seen)
     assert seen[0] == seen[1] != seen[2]
+
+
+TAKES = "taken = bytearray(b'x') * {size}; import sys; print('taken', flush=True); sys.stdin.read()"
+
+
+def test_memory_is_what_a_process_has_more_than_its_parent_without_files(
+    processes: Processes, tmp_path: Path
+) -> None:
+    size = (memory_of(os.getpid())[0] // 2**20 + 64) * 2**20
+    with ExitStack() as stack:
+        pids = []
+        for more in (0, 32 * 2**20):
+            words = [sys.executable, "-c", TAKES.format(size=int(size + more))]
+            taking = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            stack.enter_context(taking)
+            stack.callback(taking.kill)
+            assert taking.stdout is not None and taking.stdout.readline() == b"taken\n"
+            pids.append(taking.pid)
+        found = processes.memory([*pids, 2**22 + 1])
+    assert list(found) == pids
+    less, most = (found[pid] for pid in pids)
+    assert most.more - less.more == pytest.approx(32 * 2**20, abs=2**20)
+    assert less.more > 32 * 2**20
+    # A page of eight bytes for each 512 pages of memory, at least.
+    assert most.page_tables - less.page_tables >= 32 * 2**20 // 512 // 2
+    assert Threads(os.getpid()).memory([os.getpid()]) == {}
+
+
+def memory_of(pid: int) -> tuple[float, float]:
+    found = memory_in(Path(f"/proc/{pid}/status").read_text())
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("text", ["", "RssAnon:\t 12 kB\n", "RssAnon:\tx kB\nVmPTE:\t 1 kB\n"])
+def test_a_status_without_both_figures_says_nothing_of_memory(text: str) -> None:
+    assert memory_in(text) is None
+    assert memory_in("Name:\tRssAnon: 7 kB\nVmPTE:\t  8 kB\nRssAnon:\t 12 kB\n") == (
+        12 * 1024,
+        8 * 1024,
+    )
 
 
 def test_a_number_inside_is_that_of_the_innermost_namespace() -> None:

@@ -158,6 +158,37 @@ def test_sessions_are_where_they_wait(server: Server, row: str) -> None:
         did(holder, "SELECT pg_advisory_unlock(1)")
 
 
+KEPT = 48 * 2**20
+KEEPS = f"DO 'DECLARE kept TEXT := repeat(''x'', {KEPT}); BEGIN PERFORM pg_sleep(300); END'"
+
+
+def test_what_the_process_of_a_session_has_for_itself_is_seen(server: Server, row: str) -> None:
+    at = local(server, row)
+    postmaster = int((server.folder / "data/postmaster.pid").read_text().split()[0])
+    with contextlib.ExitStack() as stack:
+        few = stack.enter_context(waiting(at, "SELECT pg_sleep(300)"))
+        much = stack.enter_context(waiting(at, KEEPS))
+        settled(server, [few, much])
+        sessions = PostgresSessions(at, lambda: [few, much])
+        source = LookingSource(SourceName(role="sessions"), sessions, _none(at), postmaster)
+        until = time.monotonic() + DEADLINE_S
+        while "memory_looks" not in (found := source.read().counters):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        source.close()
+        private = sum(map(_private_bytes, (few, much)))
+    assert found["memory_sessions"] == 2 * found["memory_looks"]
+    both = found["memory_bytes"] / found["memory_looks"]
+    # Pages that it has copied from the process that started it are left out.
+    assert KEPT < both < 1.2 * private
+    assert 0 < found["page_table_bytes"] < found["memory_bytes"]
+
+
+def _private_bytes(pid: int) -> int:
+    rolled = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return 1024 * int(rolled.partition("Private_Dirty:")[2].split()[0])
+
+
 SEATS = ("row lock", "table lock", "paused", "sending", "client")
 
 

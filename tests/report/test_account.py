@@ -14,6 +14,8 @@ from loadstone.model.account import (
     DiskBytes,
     Disks,
     Known,
+    Memory,
+    MemoryOf,
     Place,
 )
 from loadstone.model.language import ENGLISH, in_language
@@ -92,6 +94,14 @@ def test_other_clients_whose_sessions_read_or_write_are_named(ladder: list[Level
         "for other clients' sessions, and 0 B and 5.72 MiB in its own threads."
     )
     assert len(notes_of(ladder, disks=Disks(users=mine, others=mine, own=None))) == 1
+
+
+def test_what_each_session_s_process_has_for_itself_is_said(ladder: list[Level]) -> None:
+    users = MemoryOf(sessions=8.0, each=2 * 2**20, page_tables=2**18)
+    assert notes_of(ladder, memory=Memory(users=users, others=None))[1] == (
+        "With 8 users each session's process had 2 MiB of memory for itself, 256 KiB of which are "
+        "page tables; all 8 together had 16 MiB."
+    )
 
 
 def test_without_threads_it_is_said_why(ladder: list[Level]) -> None:

@@ -6,10 +6,10 @@ from collections import defaultdict
 
 import pytest
 
-from loadstone.model.account import Account, DiskBytes, Disks
+from loadstone.model.account import Account, DiskBytes, Disks, Memory, MemoryOf
 from loadstone.runs.account import Driven, _is_paced, account_of
 from loadstone.runs.source_figures import SourceSums
-from loadstone.runs.whose import cores_of, disks_of
+from loadstone.runs.whose import cores_of, disks_of, memory_of
 
 THREADS = {"view": "threads"}
 
@@ -228,6 +228,25 @@ def test_whose_sessions_moved_bytes_from_and_to_disks() -> None:
     unknown = disks_of([seen], [a_host(cpu_user_s=1.0)])
     assert unknown is not None
     assert unknown.own is None
+
+
+def test_what_sessions_have_for_themselves_is_a_mean_over_moments() -> None:
+    seen = looks(*[{"running": 3.0, "client": 7.0}] * 20)
+    seen.deltas |= {"memory_looks": 4.0, "memory_sessions": 40.0, "memory_bytes": 80e6}
+    seen.deltas |= {"page_table_bytes": 8e6}
+    found = account_of(a_load(), [seen], [THREADS])
+    assert found is not None and found.memory is not None
+    users = MemoryOf(sessions=10.0, each=2e6, page_tables=2e5)
+    assert found.memory == Memory(users=users, others=None)
+    assert found.memory.users.total == 20e6
+    seen.deltas |= {"others_memory_looks": 2.0, "others_memory_sessions": 2.0}
+    seen.deltas |= {"others_memory_bytes": 6e6}
+    both = memory_of([seen, seen])
+    # Of two servers all sessions are counted, and each has as much as before.
+    assert both is not None
+    assert both.users == users.model_copy(update={"sessions": 20.0})
+    assert both.others == MemoryOf(sessions=2.0, each=3e6, page_tables=0.0)
+    assert memory_of([looks()]) is None
 
 
 def test_without_looks_there_is_no_account() -> None:

@@ -133,6 +133,26 @@ class Disks(Frozen):
     )
 
 
+class MemoryOf(Frozen):
+    """Memory that the processes of sessions have for themselves, mean over moments."""
+
+    sessions: float = _said("mean number of sessions")
+    each: float = _said("bytes of each, page tables included")
+    page_tables: float = _said("bytes of page tables among them")
+
+    @property
+    def total(self) -> float:
+        """Bytes of all of them."""
+        return self.sessions * self.each
+
+
+class Memory(Frozen):
+    """What sessions have for themselves, where each is a process, by whom they work for."""
+
+    users: MemoryOf = _said("the users' sessions")
+    others: MemoryOf | None = _said("other clients' sessions; null: there were none")
+
+
 class PlaceGain(Frozen):
     """How much more of the users' time a place holds in the slow seconds."""
 
@@ -232,6 +252,11 @@ class Account(Frozen):
     disks: Disks | None = Field(
         default=None,
         description="whose sessions moved bytes from and to disks; null: not counted",
+    )
+    memory: Memory | None = Field(
+        default=None,
+        description="memory that sessions have for themselves; null: they are no processes, or "
+        "were not read",
     )
     seen_running: float | None = Field(
         default=None,

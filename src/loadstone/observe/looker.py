@@ -41,7 +41,7 @@ ELSEWHERE = say("the server's process is not on this machine")
 
 
 _BYTES_EVERY_S = 1.0
-"""How often the bytes that threads moved are read: they divide nobody's time."""
+"""How often the bytes that threads moved, and have, are read: they divide nobody's time."""
 
 _QUEUE_EVERY_S = 1.0
 """How often a pooler is asked for the time that it counts."""
@@ -70,7 +70,22 @@ class _Kind:
             self._bytes_s = now_s
             moved = self._bytes.since(threads, kind, now_s)
             found |= self._named(moved, ("read_bytes", "written_bytes"), "bytes_counted_s")
+            found |= self._memory(threads, len(kind))
         return found
+
+    def _memory(self, threads: Threads, sessions: int) -> dict[str, float]:
+        """What all sessions have for themselves now, by those whose bytes are read."""
+        own = threads.memory(self._bytes.read)
+        if not own:
+            return {}
+        scale = sessions / len(own)
+        found = {
+            "memory_bytes": scale * sum(one.more + one.page_tables for one in own.values()),
+            "page_table_bytes": scale * sum(one.page_tables for one in own.values()),
+            "memory_sessions": float(sessions),
+            "memory_looks": 1.0,
+        }
+        return {self._prefix + name: value for name, value in found.items()}
 
     def _named(self, grown: Grown, names: tuple[str, ...], seconds: str) -> dict[str, float]:
         by = grown.by or (0.0,) * len(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from loadstone.observe.latest import Figures, Scale, count, counts
@@ -17,6 +18,10 @@ _IO = {
     "syscr": "process.read_calls",
     "syscw": "process.write_calls",
 }
+_MEMORY = [
+    re.compile(rf"^{name}:\s+(\d{{1,15}}) kB$", re.MULTILINE) for name in ("RssAnon", "VmPTE")
+]
+"""Of some sixty lines two."""
 
 
 def stat(text: str, scale: Scale, into: Figures) -> None:
@@ -64,6 +69,13 @@ def ticks_with_waited(text: str) -> tuple[float, float] | None:
 def stopped(text: str) -> float:
     """Parse /proc/PID/stat: 1 if the process is stopped, else 0."""
     return float(_after_the_name(text)[_STATE] in _STOPPED)
+
+
+def memory_in(text: str) -> tuple[float, float] | None:
+    """Parse /proc/PID/status: bytes that no file and no shared memory has, and of page tables."""
+    found = [pattern.search(text) for pattern in _MEMORY]
+    own, tables = (1024 * float(one[1]) if one else None for one in found)
+    return None if own is None or tables is None else (own, tables)
 
 
 def tree_io(texts: Iterable[str], into: Figures) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from loadstone.observe.process import children_in
-from loadstone.observe.threads import Threads, number_inside
+from loadstone.observe.process import children_in, memory_in
+from loadstone.observe.threads import OwnMemory, Threads, number_inside
 
 
 class Processes(Threads):
@@ -28,6 +29,18 @@ class Processes(Threads):
                     if inside is not None:
                         found[inside] = child
         return found
+
+    def memory(self, threads: Iterable[int]) -> dict[int, OwnMemory]:
+        """What each process has for itself; those that have ended are left out."""
+        with contextlib.suppress(OSError):
+            parent = memory_in(Path(f"/proc/{self.pid}/status").read_text())
+            found = {thread: memory_in(self._read(thread, "status") or "") for thread in threads}
+            return {
+                thread: OwnMemory(max(one[0] - parent[0], 0.0), one[1])
+                for thread, one in found.items()
+                if one and parent
+            }
+        return {}
 
     def file_of(self, thread: int, number: int) -> str:
         """The open file of a process with that number; empty if it was closed since."""

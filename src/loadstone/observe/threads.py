@@ -26,7 +26,7 @@ Kind = Literal[
 """What a thread is blocked in. `running`: in no wait, so it runs or is ready to; `futex`: a lock or
 a condition in memory; `polling`: until a socket is ready to be read or written."""
 
-_File = Literal["syscall", "schedstat", "io"]
+_File = Literal["syscall", "schedstat", "io", "status"]
 """What is read of a thread, in /proc/PID/task/TID."""
 
 _CALLS: Mapping[Kind, tuple[str, ...]] = {
@@ -71,8 +71,8 @@ _TRANSFERRED = ("process.read_bytes", "process.written_bytes")
 _SCANNED_FOR_S = 1.0
 """How long the numbers of a container's threads hold: reading them takes a file for each."""
 
-_LONGEST = 512
-"""Bytes of a file of a thread: `syscall` has nine numbers in hexadecimal, `io` seven in decimal."""
+_LONGEST = 4096
+"""Bytes of a file of a thread: `status` has some sixty lines."""
 
 
 class Doing(NamedTuple):
@@ -102,6 +102,16 @@ class Transferred(NamedTuple):
 
     read_bytes: float
     written_bytes: float
+
+
+class OwnMemory(NamedTuple):
+    """Bytes of memory that a process of a session has for itself."""
+
+    more: float
+    """Of its own, as far as it has more than the process that started it: what both have is mostly
+    one page for both, until it changes."""
+    page_tables: float
+    """By which it finds pages, those of shared memory too."""
 
 
 class Threads:
@@ -161,6 +171,10 @@ class Threads:
             if counters.keys() >= {*_TRANSFERRED}:
                 found[thread] = Transferred(*(counters[name] for name in _TRANSFERRED))
         return found
+
+    def memory(self, _threads: Iterable[int]) -> dict[int, OwnMemory]:
+        """What each has for itself: none is known, as threads share the memory of their process."""
+        return {}
 
     def keep(self, threads: Iterable[int]) -> None:
         """Close the files of all other threads."""

@@ -92,6 +92,7 @@ def account_notes(ladder: Sequence[Level]) -> Iterator[Message]:
         )
     yield from _whose_cores(accounts)
     yield from _whose_disks(accounts)
+    yield from _whose_memory(accounts)
     beyond = max(each.beyond for each in accounts)
     if beyond >= SMALLEST:
         yield say(
@@ -149,6 +150,23 @@ def _whose_disks(accounts: Sequence[Account]) -> Iterator[Message]:
         other_written=Bytes(disks.others.written),
         own_read=Bytes(own.read),
         own_written=Bytes(own.written),
+    )
+
+
+def _whose_memory(accounts: Sequence[Account]) -> Iterator[Message]:
+    """What sessions have for themselves, at the level where that is most."""
+    known = [(each.memory, each.users) for each in accounts if each.memory]
+    if not known:
+        return
+    memory, users = max(known, key=lambda one: one[0].users.total)
+    yield say(
+        "With {users} each session's process had {each} of memory for itself, {tables} of which "
+        "are page tables; all {sessions} together had {total}.",
+        users=user_count(users),
+        each=Bytes(memory.users.each),
+        tables=Bytes(memory.users.page_tables),
+        sessions=Number(memory.users.sessions),
+        total=Bytes(memory.users.total),
     )
 
 

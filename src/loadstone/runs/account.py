@@ -25,7 +25,7 @@ from loadstone.model.account import (
 from loadstone.model.plan import Step
 from loadstone.model.records import LatencyNs
 from loadstone.runs.source_figures import SourceSums
-from loadstone.runs.whose import cores_of, disks_of, queued, ran, ran_in
+from loadstone.runs.whose import cores_of, disks_of, memory_of, queued, ran, ran_in
 
 _NORMAL_95 = 1.96
 ENOUGH_LOOKS = 10.0
@@ -130,6 +130,7 @@ def account_of(
         others=seats.mean.get("others"),
         cores=cores_of(looked, hosts) if view == "threads" else None,
         disks=disks_of(looked, hosts) if view == "threads" else None,
+        memory=memory_of(looked) if view == "threads" else None,
         seen_running=_share_running(load, looked) if view == "threads" else None,
         looking=_rate(looked, "looking_s"),
         why=next((fact[WHY] for fact in facts if WHY in fact), None),

@@ -1,10 +1,10 @@
-"""For whom the servers worked: cores and disks by the sessions whose threads used them."""
+"""For whom the servers worked: cores, disks and memory by the sessions that used them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loadstone.model.account import Cores, DiskBytes, Disks
+from loadstone.model.account import Cores, DiskBytes, Disks, Memory, MemoryOf
 from loadstone.runs.source_figures import SourceSums
 
 _OTHERS = "others_"
@@ -55,6 +55,26 @@ def disks_of(looked: Sequence[SourceSums], hosts: Sequence[SourceSums | None]) -
     return Disks(users=users, others=others, own=own)
 
 
+def memory_of(looked: Sequence[SourceSums]) -> Memory | None:
+    """What sessions have for themselves; `None`: no server's sessions were read."""
+    users = _memory(looked)
+    return None if users is None else Memory(users=users, others=_memory(looked, _OTHERS))
+
+
+def _memory(looked: Sequence[SourceSums], whose: str = "") -> MemoryOf | None:
+    """Of all servers together; `None`: of none of them any session was read."""
+
+    def mean(counter: str) -> float:
+        of = whose + "memory_looks"
+        return sum(_per_second(sums, whose + counter, of) or 0.0 for sums in looked)
+
+    sessions = mean("memory_sessions")
+    if not sessions:
+        return None
+    each, tables = mean("memory_bytes") / sessions, mean("page_table_bytes") / sessions
+    return MemoryOf(sessions=sessions, each=each, page_tables=tables)
+
+
 def _moved(looked: Sequence[SourceSums], whose: str = "") -> DiskBytes:
     def rate(counter: str) -> float:
         of = whose + "bytes_counted_s"
@@ -64,6 +84,7 @@ def _moved(looked: Sequence[SourceSums], whose: str = "") -> DiskBytes:
 
 
 def _per_second(sums: SourceSums, counter: str, seconds: str) -> float | None:
+    """Or by look, where `seconds` counts these."""
     counted_s = sums.deltas.get(seconds)
     return sums.deltas.get(counter, 0.0) / counted_s if counted_s else None
 

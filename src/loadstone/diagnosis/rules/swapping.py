@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from loadstone.diagnosis import session_memory
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import CORES, PAGE_READS, PAGE_WAITS, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Bytes, Number
 from loadstone.model.finding import Finding
-from loadstone.model.message import Message, plain, say, say_in
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 FAULTS = 10.0
 """[P] Page faults per second of the server's own process that read a disk: if it has fewer, others
@@ -45,11 +46,15 @@ def judge(case: Case) -> Finding | None:
         )
     if limit:
         evidence.append(case.seen(plain("cgroup.memory_limit_bytes"), limit, say_in("unit", "B")))
+    sessions = session_memory.of_users(case)
     return Finding(
         cause="swapping",
         group="validity",
-        sentence=_sentence(into, out, faults) if swaps else _thrashes(faults or 0.0, limit),
-        evidence=tuple(evidence),
+        sentence=sentences(
+            _sentence(into, out, faults) if swaps else _thrashes(faults or 0.0, limit),
+            *session_memory.said(sessions),
+        ),
+        evidence=(*evidence, *session_memory.evidence(case, sessions)),
         share=min(waiting / max(case.users, 1), 1.0),
         confidence=0.8,
         remedy=say(

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from loadstone.diagnosis import session_memory
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.lost_connections import lost
-from loadstone.diagnosis.refused_connections import failures, share_of, without_connection
+from loadstone.diagnosis.refused_connections import failures, left_out, share_of, without_connection
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import at_start, client
 from loadstone.model.figure import Number
@@ -38,7 +39,10 @@ def judge(case: Case) -> Finding | None:
         cause="connections-refused",
         group="validity",
         sentence=sentences(*_refused(case, failed, limit if is_full else None)),
-        evidence=(case.seen(plain("connect_failures"), failed, say_in("unit", "attempts"), 0.0),),
+        evidence=(
+            case.seen(plain("connect_failures"), failed, say_in("unit", "attempts"), 0.0),
+            *session_memory.evidence(case, session_memory.of_users(case)),
+        ),
         share=share_of(case),
         confidence=0.9,
         remedy=_way_in(is_full=is_full),
@@ -51,6 +55,7 @@ def _refused(case: Case, failed: int, limit: float | None) -> Iterator[Message]:
     yield from without_connection(case)
     if limit:
         yield say("max_connections is {limit}.", limit=Number(limit))
+        yield from session_memory.said_of_more(session_memory.of_users(case), left_out(case))
 
 
 def _way_in(*, is_full: bool) -> Message:
