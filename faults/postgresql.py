@@ -384,6 +384,79 @@ def compressed_images(draw: Draw) -> Fault:
     )
 
 
+def deadlocks(draw: Draw) -> Fault:
+    """Transactions that lock two rows of a few in any order, and find that out late."""
+    rows, users = draw.between(4, 20), draw.between(8, 24)
+    timeout_ms = draw.between(200, 1000)
+    return Fault(
+        causes=("deadlocks", "row-locks"),
+        size=f"{rows} rows, {users} users, found after {timeout_ms} ms",
+        load=Load(str(SCRIPTS / "deadlocks.lua"), (users,), (f"--rows={rows}",)),
+        inject=injections.counted(_of_databases("deadlocks"), 0.5, "deadlocks"),
+        settings={"deadlock_timeout": f"{timeout_ms}ms", **relaxed("postgresql")},
+    )
+
+
+def uncleaned(draw: Draw) -> Fault:
+    """A small table is full of rows that were deleted, and autovacuum does not come by."""
+    dead = draw.between(100_000, 400_000)
+    setting = draw.of_these("autovacuum=off", "autovacuum_naptime=1h")
+    name, _, value = setting.partition("=")
+    made = (
+        "CREATE TABLE item (id INT PRIMARY KEY, n INT)",
+        f"INSERT INTO item SELECT i, i FROM generate_series(1, {200 + dead}) AS i",
+        "DELETE FROM item WHERE id > 200",
+        "ANALYZE item",
+    )
+    left = "SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'item'"
+    return Fault(
+        causes=("autovacuum-behind",),
+        size=f"{dead:,} dead rows, {setting}",
+        load=Load(str(SCRIPTS / "small.lua"), (draw.between(2, 12),), ()),
+        inject=both(others.executed(made), injections.answered(left, 0.9 * dead, "dead rows")),
+        settings={name: value},
+        removal=Removal(("VACUUM item",)),
+    )
+
+
+def timed_rows(draw: Draw) -> Fault:
+    """The server reads a clock before and after each row that a plan's node gives."""
+    rows = draw.between(500, 4000)
+    set_to = "ALTER SYSTEM SET auto_explain.log_analyze ="
+    return Fault(
+        causes=("timing",),
+        size=f"{rows} rows a statement",
+        load=Load("oltp_read_only", draw.ladder(2, 4, 16), ("--range-size", str(rows), *_UNIFORM)),
+        inject=both(
+            others.executed((f"{set_to} on", _RELOAD)),
+            injections.counted(_of_databases("tup_returned"), 200_000, "rows timed"),
+        ),
+        settings={
+            "shared_preload_libraries": "auto_explain",
+            "auto_explain.log_min_duration": "1h",
+            "work_mem": "64MB",
+        },
+        removal=Removal((f"{set_to} off", _RELOAD)),
+    )
+
+
+def hot_sequence(draw: Draw) -> Fault:
+    """All users take values of a sequence, one at a time."""
+    numbers, users = draw.between(100, 1000), draw.between(8, 32)
+    waiting = "count(*) FROM pg_stat_activity WHERE wait_event = 'BufferContent'"
+    return Fault(
+        causes=("sequences",),
+        size=f"{numbers} values a statement, {users} users",
+        load=Load(str(SCRIPTS / "sequence.lua"), (users,), (f"--numbers={numbers}",)),
+        inject=both(
+            others.executed(("CREATE SEQUENCE ticket",)),
+            injections.sampled(f"SELECT {waiting}", 0.5, "sessions waiting for its page"),
+        ),
+        settings=relaxed("postgresql"),
+        removal=Removal(("ALTER SEQUENCE ticket CACHE 100",)),
+    )
+
+
 CASES: tuple[Case, ...] = (
     Case("pg-tls", tls, _ONLY),
     Case("pg-commit-delay", commit_delay, _ONLY),
@@ -407,4 +480,8 @@ CASES: tuple[Case, ...] = (
     Case("pg-plan-cache", planned_again, _ONLY),
     Case("pg-generic-plans", planned_blindly, _ONLY),
     Case("pg-compressed-images", compressed_images, _ONLY),
+    Case("pg-deadlocks", deadlocks, _ONLY),
+    Case("pg-uncleaned", uncleaned, _ONLY),
+    Case("pg-timing", timed_rows, _ONLY),
+    Case("pg-sequence", hot_sequence, _ONLY),
 )
