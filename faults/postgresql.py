@@ -442,7 +442,7 @@ def timed_rows(draw: Draw) -> Fault:
 
 def hot_sequence(draw: Draw) -> Fault:
     """All users take values of a sequence, one at a time."""
-    numbers, users = draw.between(100, 1000), draw.between(8, 32)
+    numbers, users = draw.between(500, 4000), draw.between(16, 64)
     waiting = "count(*) FROM pg_stat_activity WHERE wait_event = 'BufferContent'"
     return Fault(
         causes=("sequences",),

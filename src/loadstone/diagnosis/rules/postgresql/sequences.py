@@ -15,20 +15,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import Holds, time_at
+from loadstone.diagnosis.cpu import parts_of_work
+from loadstone.diagnosis.holds import Holds, parts_of, time_at
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import versions
+from loadstone.diagnosis.rules.postgresql import page_images, versions
 from loadstone.diagnosis.rules.postgresql.latches import Lock, contended, named
-from loadstone.model.figure import Count, Number
+from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.hot_spots import SequenceVisits
-from loadstone.model.message import Message, say, say_in
+from loadstone.model.message import Message, say, say_in, sentences
 
 CHANGE = 3.0
 """[P] For how long a changed row has a page, by the time of a visit to a sequence: changes log each
 time, a sequence its every 32nd value. Inserts of 50 rows by 32 users into 1, 2, 4 and 16 tables
 waited for pages by 0, 43, 29 and 52 % less with CACHE 100 (PostgreSQL 15, two cores); by this
 value it is 10, 18, 31 and 64 %."""
+
+VISIT_S = 0.11e-6
+"""[P] CPU of a visit: by so much longer one user had a core for a value with CACHE 1 than with 100
+(PostgreSQL 15, an EPYC). Next to other cores that make visits it is more."""
 
 FEWER = 100
 """[P] How many times fewer visits the CACHE that is advised leaves."""
@@ -59,7 +64,28 @@ def judge(case: Case) -> Finding | None:
     worst = max(found, key=lambda one: one.page_visits)
     visits = case.needed(versions.per_s(case, worst.page_visits))
     lock = Lock("sequences", _NAMES, _what(worst, visits), _remedy(worst), part)
-    return lock.judge(case, *_evidence(case, visits))
+    return _with_work(case, lock.judge(case, *_evidence(case, visits)))
+
+
+def _with_work(case: Case, found: Finding | None) -> Finding | None:
+    """The finding of the waits, with what the visits take of the cores."""
+    if found is None or found.share is None:
+        return found
+    taken = page_images.time_of(case, parts_of_work(case, _cores(case))) or 0.0
+    said = say("The visits themselves take {share} of the users' time.", share=Percent(taken))
+    return found.model_copy(
+        update={
+            "sentence": sentences(found.sentence, said),
+            "share": min(found.share + taken, 1.0),
+            "acts_on": "server CPU",
+        }
+    )
+
+
+def _cores(case: Case) -> float:
+    """Cores that visits to all sequences take."""
+    total = sum(one.page_visits for one in versions.sequences(case) or ())
+    return (versions.per_s(case, total) or 0.0) * VISIT_S
 
 
 def _what(worst: SequenceVisits, visits: float) -> Message:
@@ -92,7 +118,10 @@ def _evidence(case: Case, visits: float) -> Iterator[Evidence]:
 
 def _holds(case: Case) -> Holds | None:
     found = contended(case, _NAMES) if case.states() else None
-    return found.of(part(case)).holds if found else None
+    if found is None:
+        return None
+    latches = found.of(part(case)).holds.parts
+    return parts_of({**latches, **parts_of_work(case, _cores(case))})
 
 
 RULE = Rule(
