@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import sys
 import time
 from bisect import bisect_right
@@ -339,6 +340,28 @@ def hlog_rows(lines: list[str], edges_ns: list[int]) -> str:
             for value, times in counts:
                 row[max(bisect_right(edges_ns, value) - 1, 0)] += times
     return json.dumps(rows)
+
+
+OF_A_SECOND = re.compile(
+    rb'\{"kind":"(?:observed"|engine","at_s":[^,]*,"step":[^,]*,"record":\{"kind":"sample")'
+)
+"""How lines of a journal begin that have the figures of a second."""
+
+
+def other_lines(
+    path: str, from_byte: int, until: int, most: int
+) -> tuple[list[tuple[int, bytes]], int]:
+    found: list[tuple[int, bytes]] = []
+    with open(path, "rb") as journal:
+        journal.seek(at := from_byte)
+        for line in journal:
+            held = sum(len(one) for _, one in found)
+            if at >= until or held >= most or not line.endswith(b"\n"):
+                break
+            if not OF_A_SECOND.match(line):
+                found.append((at, line))
+            at += len(line)
+    return found, at
 
 
 def hlog_header(start_unix_s: float) -> str:

@@ -3,6 +3,7 @@
 //! types.
 
 mod errors;
+mod journal;
 mod json;
 mod null_server;
 mod script;
@@ -199,6 +200,22 @@ fn hlog_rows(py: Python<'_>, lines: Vec<String>, edges_ns: Vec<u64>) -> PyResult
     })
 }
 
+/// The lines of a journal that have to be parsed, with where each begins, and where to read on:
+/// `journal::other_lines`.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a list and a number, for Python")]
+fn other_lines<'py>(
+    py: Python<'py>,
+    path: &str,
+    from_byte: u64,
+    until: u64,
+    most: usize,
+) -> PyResult<(Vec<(u64, Bound<'py, PyBytes>)>, u64)> {
+    let found = py.detach(|| journal::other_lines(path, from_byte, until, most))?;
+    let lines = found.lines.iter().map(|(at, line)| (*at, PyBytes::new(py, line)));
+    Ok((lines.collect(), found.next))
+}
+
 /// The header of an interval log whose times count from `start_unix_s`.
 #[pyfunction]
 fn hlog_header(start_unix_s: f64) -> String {
@@ -232,5 +249,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sum_hlog, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_counts, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(other_lines, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_header, module)?)
 }

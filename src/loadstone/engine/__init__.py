@@ -39,6 +39,7 @@ from loadstone.engine.jobs import (
     start,
     start_part,
 )
+from loadstone.engine.journal import other_lines
 from loadstone.engine.logins import ed25519_answer, parsec_answer
 from loadstone.engine.native import EngineError, PlanRefused, build_info
 from loadstone.engine.null import NullServer, NullServerError, null_server
@@ -78,6 +79,7 @@ __all__ = [
     "load_part",
     "merge_hlog",
     "null_server",
+    "other_lines",
     "parsec_answer",
     "pgbench_commands",
     "samples",

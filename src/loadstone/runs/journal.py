@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -396,11 +395,6 @@ OBSERVED = b'{"kind":"observed'
 
 ENGINE = b'{"kind":"engine"'
 """How lines of the engine begin."""
-
-OF_A_SECOND = re.compile(
-    rb'\{"kind":"(?:observed"|engine","at_s":[^,]*,"step":[^,]*,"record":\{"kind":"sample")'
-)
-"""How lines begin that have the figures of a second: a journal has many of them for each other."""
 
 
 def read_entries(path: Path, from_byte: int = 0, skip: bytes = OBSERVED) -> Iterator[Entry]:

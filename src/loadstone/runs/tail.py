@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
+from loadstone import engine
 from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
-from loadstone.runs.journal import OF_A_SECOND, Entry, Held, check_rest, parse
+from loadstone.runs.journal import Entry, Held, check_rest, parse
 
 MOST_AT_ONCE = 1024 * 1024
 """Bytes per read: a long journal is read in pieces."""
@@ -47,13 +49,6 @@ class Tail:
             StoreError: the file cannot be read, has become shorter, or has a line that is not an
                 entry.
         """
-        while True:
-            before = self.at_byte
-            found = self._parsed(self._piece(most))
-            if found or self.at_byte == before:
-                return found
-
-    def _piece(self, most: int) -> bytes:
         try:
             with safe_open.opened(self._journal) as file:
                 if file.seek(0, 2) < self.at_byte:
@@ -63,28 +58,39 @@ class Tail:
                             journal=self._journal,
                         )
                     )
-                file.seek(self.at_byte)
-                # The last line may be longer than the rest of the piece.
-                return file.read(most) + file.readline(safe_open.LONGEST_LINE)
+                found = self._passing_over(file, most)
+                if found and self.at_byte < self._seconds_from:
+                    return found
+                return [*found, *self._all(file, most)]
         except OSError as error:
             raise StoreError.from_os("read", self._journal, error) from error
 
-    def _parsed(self, lines: bytes) -> list[Written]:
-        found = []
-        for line in BytesIO(lines):
-            if self.at_byte < self._seconds_from and OF_A_SECOND.match(line):
-                # No line before that byte is unfinished.
-                self.at_byte += len(line)
-                continue
-            place = f"{self._journal}:+{self.at_byte}"
-            if not line.endswith(b"\n"):
-                check_rest(line, place)
-                break
-            entry = parse(line, place, self.at_byte)
-            self._held.add(entry, len(line))
-            self.at_byte += len(line)
-            found.append(Written(entry, self.at_byte))
+    def _passing_over(self, file: BinaryIO, most: int) -> list[Written]:
+        """The next lines before `seconds_from` that are not of a second."""
+        if self.at_byte >= self._seconds_from:
+            return []
+        lines, read_on = engine.other_lines(file, self.at_byte, self._seconds_from, most)
+        found = [self._written(line, byte) for byte, line in lines]
+        self.at_byte = read_on
         return found
+
+    def _all(self, file: BinaryIO, most: int) -> list[Written]:
+        file.seek(self.at_byte)
+        # The last line may be longer than the rest of the piece.
+        piece = file.read(most) + file.readline(safe_open.LONGEST_LINE)
+        found = []
+        for line in BytesIO(piece):
+            if not line.endswith(b"\n"):
+                check_rest(line, f"{self._journal}:+{self.at_byte}")
+                break
+            found.append(self._written(line, self.at_byte))
+            self.at_byte += len(line)
+        return found
+
+    def _written(self, line: bytes, byte: int) -> Written:
+        entry = parse(line, f"{self._journal}:+{byte}", byte)
+        self._held.add(entry, len(line))
+        return Written(entry, byte + len(line))
 
 
 def last_entry(journal: Path) -> Entry | None:
