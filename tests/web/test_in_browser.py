@@ -33,7 +33,7 @@ from web.proved import a_proof, with_a_trial
 from web.served import served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
@@ -77,7 +77,8 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def pixels(page: Page, figure: str) -> int:
-    """How many different colours its canvas has: an empty one has one."""
+    """How many different colours its canvas has, once it has one: an empty one has one."""
+    page.wait_for_selector(f"#{figure} canvas")
     counted: int = page.evaluate(
         """(id) => {
           const canvas = document.querySelector(`#${id} canvas`);
@@ -134,6 +135,32 @@ def test_a_figure_is_drawn_in_each_frame_so_that_the_first_is_seen_at_once(
     assert drawn[0] == 1
     assert all(later - before <= 1 for before, later in pairwise(drawn))
     assert drawn[-1] == 3
+
+
+def test_the_page_works_where_a_proxy_allows_no_script_within_it(
+    browser: Browser, tmp_path: Path, script: Script
+) -> None:
+    def narrow(route: Route) -> None:
+        answer = route.fetch()
+        policy = re.sub(
+            "script-src [^;]*", "script-src 'self'", answer.headers["content-security-policy"]
+        )
+        headers = {**answer.headers, "content-security-policy": policy}
+        route.fulfill(response=answer, headers=headers)
+
+    run = recorded_run(tmp_path)
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda one: said.append(one.text))
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        page.route(server.url, narrow)
+        page.goto(f"{server.url}#run={run.name}")
+        page.reload()
+        expect(page.locator("#run-name")).to_have_text(run.name)
+        assert pixels(page, "timeline-rates") > 10
+    page.close()
+    assert any("Content Security Policy" in one for one in said), "the script was refused"
 
 
 def test_a_run_is_drawn_with_its_ladder_findings_and_seconds(

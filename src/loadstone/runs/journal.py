@@ -298,6 +298,11 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(
 )
 
 
+def get_ready() -> None:
+    """Build the validator of lines, which takes some 0.1 s, before the first line is waited for."""
+    _ENTRY.rebuild()
+
+
 class AppendOnly:
     """A file that only grows; each piece is written to the system immediately."""
 

@@ -7,8 +7,8 @@ What is refused, and how:
   that no form can send;
 - another site's name that resolves to this machine (DNS rebinding): `Host` must be an address or a
   name of this machine;
-- script in a server's text or a run's name: the policy runs only files of this package, and no
-  element is made by parsing text;
+- script in a server's text or a run's name: the policy runs only files of this package, one of them
+  within the page by its hash, and no element is made by parsing text;
 - a person who may only watch, or with whom one run is shared: each person has a token, and what its
   rights do not allow is refused (`Person`);
 - anyone else who reaches the address, over the network or as another user of this machine: nothing
@@ -28,6 +28,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -185,8 +186,12 @@ class Keys:
         take the place of a person's own: a browser that follows a link of another site does not
         send the own one along.
         """
-        own = f"loadstone-{port}-{hmac.digest(self.secret, b'cookie', 'sha256').hex()[:8]}"
+        own = f"loadstone-{port}-{self._cookie_mark}"
         return f"{own}-shared" if of_shared else own
+
+    @cached_property
+    def _cookie_mark(self) -> str:
+        return hmac.digest(self.secret, b"cookie", "sha256").hex()[:8]
 
 
 def _packed(name: str, run: str | None) -> str:

@@ -51,8 +51,8 @@ async def asked_of(module: str, question: str, longest_s: float | None = None) -
     words = [sys.executable, "-P", "-m", module]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe)
-    _give_way(process.pid)
     try:
+        _give_way(process.pid)
         async with asyncio.timeout(longest_s):
             said, _ = await process.communicate(question.encode())
     except TimeoutError as error:
@@ -77,7 +77,7 @@ def _give_way(process: int) -> None:
     Not by the process itself: its first second is imports.
     """
     niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(OSError):  # it has ended
         os.setpriority(os.PRIO_PROCESS, process, niceness)
 
 

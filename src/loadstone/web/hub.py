@@ -8,6 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from loadstone.runs import journal
 from loadstone.web.feed import Feed, Judge, ViewerCursor
 from loadstone.web.listing import RunList
 from loadstone.web.stream import COMMENT, Notifier, encode, opening, waited
@@ -33,6 +34,7 @@ class Hub:
 
     async def look(self) -> None:
         """Look for new runs as long as there are viewers of the list."""
+        await asyncio.to_thread(journal.get_ready)
         while not self._closing:
             if self.viewers or not self._listed:
                 await self.look_now()

@@ -49,6 +49,7 @@ def serve_page(
     """
     bound, address = listening
     # What has been imported stays: collections need not look at it each time.
+    gc.collect()
     gc.freeze()
     hub = Hub(runs, findings_apart)
     app = page_app(hub, keys, own_names(address), offers)

@@ -16,7 +16,7 @@ export class Charts {
     this.drawn = new Map();
     this.waiting = []; // figures that have no chart yet: one is made in each frame, so that the first is seen at once
     this.isMaking = false;
-    // It calls for a figure as soon as that is watched, and when one that was hidden is shown, too.
+    // It also reports a figure when watching it begins, and when a hidden one is shown.
     this.sizes = new ResizeObserver((changes) => changes.forEach(({ target }) => this.fit(target)));
     onTheme(() => this.redraw());
   }

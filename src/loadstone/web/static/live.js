@@ -34,6 +34,7 @@ let begins = false; // whether the form to begin with is shown
 let proves = null; // the name of the run whose proof is asked for
 let missing = null; // the name of a run that was asked for and is not there
 let judged = ""; // the findings that are shown
+let accountIsNarrow = false; // the form in which the account is drawn
 
 // The cookie has expired or belongs to another server: opening the link in another tab restores this one too, as it
 // keeps trying. Or there is no such run: then another is shown.
@@ -202,7 +203,6 @@ function showEmpty() {
     byId(`empty-${name}`).hidden = !isEmpty;
     byId(figure).classList.toggle("void", isEmpty);
     if (isEmpty) byId(`empty-${name}`).textContent = whyEmpty(name);
-    if (isEmpty && isOver) charts.drop(figure);
   }
 }
 
@@ -258,10 +258,20 @@ function showAccount() {
     return;
   }
   const { option, about, height_px: height, narrow } = account;
-  const place = byId("account");
-  const isNarrow = narrow && place.clientWidth < narrow.below_px;
-  place.style.height = `${isNarrow ? narrow.height_px : height}px`;
-  charts.draw("account", isNarrow ? { ...option, ...narrow.option } : option, about);
+  accountIsNarrow = isNarrowFor(account);
+  byId("account").style.height = `${accountIsNarrow ? narrow.height_px : height}px`;
+  charts.draw("account", accountIsNarrow ? { ...option, ...narrow.option } : option, about);
+}
+
+// While it is hidden nobody knows how wide it will be.
+function isNarrowFor({ narrow }) {
+  const width = byId("account").clientWidth;
+  return Boolean(narrow) && width > 0 && width < narrow.below_px;
+}
+
+function fitAccount() {
+  const account = state.extras.account ?? state.account;
+  if (account && byId("account").clientWidth && isNarrowFor(account) !== accountIsNarrow) showAccount();
 }
 
 function showLadder() {
@@ -387,6 +397,7 @@ byId("prove").addEventListener("click", prove);
 onBegin();
 onProof();
 state = fresh();
+new ResizeObserver(fitAccount).observe(byId("account"));
 window.addEventListener("hashchange", () => {
   missing = null;
   follow();
@@ -401,7 +412,8 @@ me = await whoAmI();
 byId("begin-link").hidden = !me.may_run;
 byId("compare").hidden = me.only !== null;
 byId("trend-of").hidden = me.only !== null;
-const first = wanted();
-byId("run").hidden = !first.run || Boolean(first.prove);
-if (source === null || shown !== (first.run ?? null)) connect(first.run ?? null);
-else showExtras();
+// Where the address does not say what is shown, the list does.
+const { run, begin, compare, trend } = wanted();
+if (run || begin || compare || trend) follow();
+else connect(null);
+if (state.run) showExtras();
