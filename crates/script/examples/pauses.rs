@@ -13,14 +13,29 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Counts the collector's rounds: each of them finds the proxy of the one before.
+/// Counts the collector's rounds: each of them finds the proxy of the one before. At the end it goes through some rounds
+/// step by step, and takes of each the longest step: what else runs on the machine lengthens some steps of some rounds,
+/// what the collector does at once one of every round.
 const COUNTING: &str = "
 local rounds, watch = 0, nil
 function watch()
   getmetatable(newproxy(true)).__gc = function() rounds = rounds + 1; watch() end
 end
+local function longest_step()
+  local longest = 0
+  repeat
+    local before = os.clock()
+    local is_over = collectgarbage('step', 0)
+    longest = math.max(longest, os.clock() - before)
+  until is_over
+  return longest * 1e6
+end
 function thread_done()
-  if sysbench.tid == 0 then print(rounds) end
+  if sysbench.tid ~= 0 then return end
+  local seen, steps = rounds, {}
+  for round = 1, 31 do steps[round] = longest_step() end
+  table.sort(steps)
+  print(seen, steps[16])
 end
 watch()
 ";
@@ -114,12 +129,14 @@ fn measure(plan: ScriptPlan, users: u32, events: u32) -> Result<String, Box<dyn 
         user.begin(&Wish::ThreadDone)?;
     }
     let printed = printed.borrow();
-    let rounds: u64 = std::str::from_utf8(&printed)?.trim().parse()?;
+    let mut words = std::str::from_utf8(&printed)?.split_whitespace();
+    let mut printed = || words.next().ok_or("the script printed too little");
+    let (rounds, step): (u64, f64) = (printed()?.parse()?, printed()?.parse()?);
     turns.sort_unstable();
     let at = |share: f64| turns[((turns.len() - 1) as f64 * share) as usize] as f64 / 1e3;
     Ok(format!(
         "{{\"users\": {users}, \"events\": {events}, \"turns\": {}, \"rounds\": {rounds}, \
-         \"median_us\": {}, \"p9999_us\": {}, \"longest_us\": {}}}",
+         \"step_us\": {step}, \"median_us\": {}, \"p9999_us\": {}, \"longest_us\": {}}}",
         turns.len(),
         at(0.5),
         at(0.9999),

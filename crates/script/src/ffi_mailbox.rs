@@ -14,17 +14,15 @@ use crate::ffi_value::{RawValue, bytes};
 use crate::request::{Answer, Parameters, Request};
 
 /// [`Mailbox`] and [`RawValue`] as declared to LuaJIT. It searches fields from the first one on:
-/// those that each statement needs come first.
+/// those that each statement needs come first. What Lua reads of them has at most 32 bits: it would make an object of a
+/// longer one.
 pub(crate) const DECLARATIONS: &str = "
 typedef struct {
   uint32_t kind, length;
-  int64_t integer;
-  double real;
-  const char *text;
+  union { int64_t integer; double real; const char *text; };
 } loadstone_value;
 typedef struct {
-  uint32_t request, connection, answer, statement, count, row_count, field_count, errno;
-  size_t rows_length;
+  uint32_t request, connection, answer, statement, count, row_count, field_count, errno, rows_length;
   loadstone_value **cells;
   const char *text;
   size_t text_length;
@@ -47,7 +45,7 @@ struct Letter {
     row_count: u32,
     field_count: u32,
     errno: u32,
-    rows_length: usize,
+    rows_length: u32,
     cells: *const *const RawValue,
     text: *const u8,
     text_length: usize,
@@ -169,14 +167,16 @@ impl Mailbox {
 fn put_result(letter: &mut Letter, result: &ResultSet) {
     letter.field_count = result.columns.into();
     letter.row_count = u32::try_from(result.rows).unwrap_or(u32::MAX);
-    (letter.rows, letter.rows_length) = (result.bytes.as_ptr(), result.bytes.len());
+    // What drives a script keeps less of an answer than this can count.
+    letter.rows_length = u32::try_from(result.bytes.len()).unwrap_or(u32::MAX);
+    letter.rows = result.bytes.as_ptr();
 }
 
 fn parameters<'a>(letter: &Letter) -> Parameters<'a> {
     if letter.count == 0 {
         return Parameters { cells: &[] };
     }
-    // SAFETY: `sql.lua` sets `cells` to an array of `count` pointers to cells that the statement
+    // SAFETY: `statement.lua` sets `cells` to an array of `count` pointers to cells that the statement
     // keeps, none of them null; a reference is such a pointer.
     let cells = unsafe {
         std::slice::from_raw_parts(letter.cells.cast::<&RawValue>(), letter.count as usize)

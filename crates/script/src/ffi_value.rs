@@ -2,28 +2,42 @@
 #![expect(unsafe_code, reason = "values are written by Lua, through LuaJIT's FFI")]
 
 use std::ffi::c_char;
+use std::fmt;
 
 use loadstone_protocol::Param;
 
-/// A parameter's value: what `sql.lua` calls a cell.
+/// A parameter's value: what `statement.lua` calls a cell.
 #[repr(C)]
-#[derive(Debug)]
 pub(crate) struct RawValue {
     kind: u32,
     length: u32,
+    content: Content,
+}
+
+/// The field of the value's kind.
+#[repr(C)]
+union Content {
     integer: i64,
     real: f64,
     text: *const c_char,
 }
 
+impl fmt::Debug for RawValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value().fmt(formatter)
+    }
+}
+
 impl RawValue {
     pub(crate) fn value(&self) -> Param<'_> {
         match self.kind {
-            1 => Param::Int(self.integer),
-            2 => Param::Double(self.real),
-            // SAFETY: `sql.lua` sets this kind together with `text` and `length`, which are the
-            // parameter's buffer and the length of its content.
-            3 => Param::Text(unsafe { bytes(self.text.cast(), self.length as usize) }),
+            // SAFETY: `statement.lua` sets this kind together with `integer`.
+            1 => Param::Int(unsafe { self.content.integer }),
+            // SAFETY: the same with `real`.
+            2 => Param::Double(unsafe { self.content.real }),
+            // SAFETY: a parameter of this kind has `text` all the time, its buffer, and is set together with
+            // `length`, that of the buffer's content.
+            3 => Param::Text(unsafe { bytes(self.content.text.cast(), self.length as usize) }),
             _ => Param::Null,
         }
     }

@@ -6,29 +6,29 @@ use loadstone_script::Parameters;
 use loadstone_workload::dialect::Dialect;
 use loadstone_workload::{Catalogue, Params, Piece, StatementRef, Template};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::num::NonZeroU64;
 
 pub(super) struct Statements {
     /// How their servers write parameters that stand in the text.
     dialect: &'static dyn Dialect,
-    /// By the script's numbers of them.
-    known: HashMap<u32, Statement>,
+    /// With the script's numbers of them, sorted by those: each new one is greater than all before it.
+    known: Vec<(u32, Statement)>,
 }
 
 enum Statement {
     /// The server knows it by this id; `kinds` are those of the parameters that were sent to it last.
-    Prepared { id: u32, kinds: Option<Vec<u8>> },
+    Prepared { id: u32, kinds: Option<Kinds> },
     /// It goes as text, with its parameters in place.
     Text(Box<Catalogue>),
 }
 
 impl Statements {
     pub(super) fn new(dialect: &'static dyn Dialect) -> Self {
-        Self { dialect, known: HashMap::new() }
+        Self { dialect, known: Vec::new() }
     }
 
     pub(super) fn prepared(&mut self, number: u32, id: u32) {
-        self.known.insert(number, Statement::Prepared { id, kinds: None });
+        self.keep(number, Statement::Prepared { id, kinds: None });
     }
 
     /// A script's statement with the placeholders of the servers' dialect, to be prepared.
@@ -47,12 +47,24 @@ impl Statements {
     pub(super) fn as_text(&mut self, number: u32, sql: &str) {
         let template = Template::new(pieces(sql));
         let catalogue = Catalogue::in_dialect(vec![template], self.dialect);
-        self.known.insert(number, Statement::Text(Box::new(catalogue)));
+        self.keep(number, Statement::Text(Box::new(catalogue)));
+    }
+
+    fn keep(&mut self, number: u32, statement: Statement) {
+        match self.place_of(number) {
+            Ok(place) => self.known[place].1 = statement,
+            Err(place) => self.known.insert(place, (number, statement)),
+        }
+    }
+
+    fn place_of(&self, number: u32) -> Result<usize, usize> {
+        self.known.binary_search_by_key(&number, |(known, _)| *known)
     }
 
     /// Forgets it; the server's id of it, if it has one.
     pub(super) fn forget(&mut self, number: u32) -> Option<u32> {
-        match self.known.remove(&number)? {
+        let place = self.place_of(number).ok()?;
+        match self.known.remove(place).1 {
             Statement::Prepared { id, .. } => Some(id),
             Statement::Text(_) => None,
         }
@@ -67,16 +79,14 @@ impl Statements {
         conversation: Option<&Conversation>,
         out: &mut Vec<u8>,
     ) -> Option<Expect> {
-        match self.known.get_mut(&number)? {
+        let place = self.place_of(number).ok()?;
+        match &mut self.known[place].1 {
             Statement::Prepared { id, kinds } => {
-                let known = kinds
-                    .as_ref()
-                    .is_some_and(|known| parameters.iter().map(kind).eq(known.iter().copied()));
+                let now = Kinds::of(parameters.iter());
+                let known = now.is_some() && *kinds == now;
                 if let Some(conversation) = conversation {
                     conversation.write_execute(out, *id, parameters.iter(), !known);
-                    if !known {
-                        *kinds = Some(parameters.iter().map(kind).collect());
-                    }
+                    *kinds = now;
                 }
                 Some(Expect::Execute)
             }
@@ -95,7 +105,25 @@ impl Statements {
 /// The only statement of a catalogue of one.
 const WHOLE: StatementRef = StatementRef { kind: 0, table: 0 };
 
-fn kind(value: Param<'_>) -> u8 {
+/// The kinds of a statement's parameters, two bits for each behind a first 1.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kinds(NonZeroU64);
+
+impl Kinds {
+    /// `None`: there are too many. Then they are sent with each call.
+    fn of<'a>(parameters: impl Iterator<Item = Param<'a>>) -> Option<Self> {
+        let mut bits = 1_u64;
+        for value in parameters {
+            if bits.leading_zeros() < 2 {
+                return None;
+            }
+            bits = bits << 2 | kind(value);
+        }
+        NonZeroU64::new(bits).map(Self)
+    }
+}
+
+fn kind(value: Param<'_>) -> u64 {
     match value {
         Param::Null => 0,
         Param::Int(_) => 1,
@@ -146,7 +174,7 @@ mod tests {
     fn written(dialect: &'static dyn Dialect, sql: &str) -> String {
         let mut statements = Statements::new(dialect);
         statements.as_text(1, sql);
-        let Some(Statement::Text(catalogue)) = statements.known.get(&1) else {
+        let Some((1, Statement::Text(catalogue))) = statements.known.first() else {
             panic!("it is not kept as text");
         };
         let mut params = Params::new();
@@ -169,6 +197,31 @@ mod tests {
         assert_eq!(*Statements::new(&MySql).preparable(sql), *sql);
         let numbered = b"SELECT '?', a FROM t WHERE b=$1 AND c=$2";
         assert_eq!(*Statements::new(&PostgreSql).preparable(sql), *numbered);
+    }
+
+    #[test]
+    fn statements_are_known_by_their_numbers_until_they_are_forgotten() {
+        let mut statements = Statements::new(&MySql);
+        for number in [3, 7, 8] {
+            statements.prepared(number, number * 10);
+        }
+        statements.prepared(7, 71);
+        assert_eq!(statements.forget(4), None);
+        assert_eq!(statements.forget(7), Some(71));
+        assert_eq!(statements.forget(7), None);
+        assert_eq!((statements.forget(3), statements.forget(8)), (Some(30), Some(80)));
+    }
+
+    #[test]
+    fn kinds_of_parameters_differ_by_their_number_order_and_kind() {
+        let of = |values: &[Param<'_>]| Kinds::of(values.iter().copied()).map(|kinds| kinds.0);
+        let (null, int, text) = (Param::Null, Param::Int(0), Param::Text(b""));
+        let lists: [&[Param<'_>]; 6] =
+            [&[], &[null], &[null, null], &[int, text], &[text, int], &[Param::Double(0.0)]];
+        let distinct: std::collections::HashSet<_> = lists.into_iter().map(of).collect();
+        assert_eq!((distinct.len(), distinct.contains(&None)), (6, false));
+        assert_ne!(of(&[text; 31]), of(&[int; 31]));
+        assert_eq!(of(&[null; 32]), None, "they are sent with each call");
     }
 
     #[test]

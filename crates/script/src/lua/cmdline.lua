@@ -106,7 +106,7 @@ function cmdline.command(user, name)
   if type(entry) == "table" then
     return entry[1], entry[2] == true, true
   end
-  local own = entry or rawget(env, name)
+  local own = entry or state.raw_get(env, name)
   if type(own) == "function" then
     return own, false
   end
@@ -114,7 +114,7 @@ end
 
 --- Prints the options that the script of this user declares.
 function cmdline.print_options(user)
-  state.host.print(option_lines(rawget(user.env.sysbench.cmdline, "options") or {}))
+  state.host.print(option_lines(user.env.sysbench.cmdline.options or {}))
 end
 
 --- sysbench.cmdline of one user.

@@ -23,33 +23,59 @@ local function copy(from)
   return to
 end
 
--- Libraries ----------------------------------------------------------------------------------------
+-- Views --------------------------------------------------------------------------------------------
 
--- What is in a shared library, by the metatable of its views.
-local contents = {}
+-- What puts into a view all that it shows, by the metatable of such views.
+local fillers = {}
 
---- Makes the views of a library, one for each user: a table in which a script finds what is in the library, and
---- sets what is its own. A copy for each user would take a kilobyte for each library.
-local function shared(library)
-  local meta = { __index = library }
-  contents[meta] = library
+--- Makes the views of a table, one for each user: a table in which a script finds what is in that, and sets what is
+--- its own. A copy for each user would take a kilobyte for each library.
+local function shared(original)
+  local meta = { __index = original }
+  fillers[meta] = function(view)
+    for name, member in pairs(original) do
+      if view[name] == nil then
+        view[name] = member
+      end
+    end
+  end
   return function()
     return setmetatable({}, meta)
   end
 end
 
---- pairs(), for which a view becomes a copy.
-local function all_pairs(value)
-  local library = contents[getmetatable(value)]
-  if library then
+--- What looks at a table as a whole finds a copy where there was a view.
+local function complete(value)
+  local fill = fillers[getmetatable(value)]
+  if fill then
     setmetatable(value, nil)
-    for name, member in pairs(library) do
-      if value[name] == nil then
-        value[name] = member
-      end
-    end
+    fill(value)
   end
+end
+
+local function all_pairs(value)
+  complete(value)
   return pairs(value)
+end
+
+local function all_next(value, name)
+  complete(value)
+  return next(value, name)
+end
+
+--- With another metatable it would be no view any more.
+local function set_metatable(value, meta)
+  complete(value)
+  return setmetatable(value, meta)
+end
+
+--- That a table is a view is nothing that a script has to know: what it views has no metatable.
+local function get_metatable(value)
+  local meta = getmetatable(value)
+  if fillers[meta] then
+    return nil
+  end
+  return meta
 end
 
 -- Coroutines of a script ---------------------------------------------------------------------------
@@ -236,78 +262,98 @@ local INSTALLED = ";/usr/share/sysbench/?.lua;/usr/local/share/sysbench/?.lua"
 -- Where LuaRocks puts what a user has installed.
 local ROCKS = ";~/.luarocks/share/lua/5.1/?.lua;~/.luarocks/share/lua/5.1/?/init.lua"
 
-local function modules(env, script)
-  local original = pristine.package
+local IS_LOADED = { _G = true, coroutine = true, ffi = true, package = true }
+for _, name in ipairs(LIBRARIES) do
+  IS_LOADED[name] = true
+end
+
+-- package.loaded: what a user has not loaded itself are its libraries.
+local loaded_meta = {
+  __index = function(_, name)
+    return IS_LOADED[name] and state.current.env[name] or nil
+  end,
+}
+fillers[loaded_meta] = function(loaded)
+  for name in pairs(IS_LOADED) do
+    loaded[name] = loaded[name] or state.current.env[name]
+  end
+end
+
+local function search_path(script)
   local folder = script:match("^(.*/)") or "./"
-  local own = copy(original)
   local near = "./?.lua;./?/init.lua;" .. folder .. "?.lua;" .. folder .. "?/init.lua"
   local named = os.getenv("LUA_PATH_5_1") or os.getenv("LUA_PATH")
   local home = os.getenv("HOME")
   local of_user = home and ROCKS:gsub("~", (home:gsub("%%", "%%%%"))) or ""
+  local original = pristine.package.path
   -- What the user has named is searched first; the original path has it already.
-  own.path = (named and original.path .. ";" .. near or near .. ";" .. original.path) .. of_user
-    .. INSTALLED
-  own.preload = copy(original.preload)
-  own.loaded = {}
-  for _, name in ipairs(LIBRARIES) do
-    own.loaded[name] = env[name]
+  return (named and original .. ";" .. near or near .. ";" .. original) .. of_user .. INSTALLED
+end
+
+-- By script: what makes views of its `package`.
+local packages = {}
+
+local function modules(script)
+  if not packages[script] then
+    local original = copy(pristine.package)
+    original.path = search_path(script)
+    packages[script] = shared(original)
   end
-  own.loaded._G, own.loaded.coroutine, own.loaded.ffi = env, env.coroutine, env.ffi
-  own.loaded.package = own
+  local own = packages[script]()
+  own.preload = copy(pristine.package.preload)
+  own.loaded = setmetatable({}, loaded_meta)
   return own
 end
 
-local function require_in(env)
-  return function(name)
-    local package = env.package
-    local loaded = package.loaded[name]
-    if loaded ~= nil then
-      return loaded
-    end
-    local load = package.preload[name]
-    if not load then
-      local path, problem = find_module(package, name)
-      if path then
-        load, problem = instance(path, env)
-        if not load then
-          error(string.format("error loading module '%s' from file '%s':\n\t%s", name, path, problem), 2)
-        end
-      else
-        load = pristine.package.loaders[3](name)
-        if type(load) ~= "function" then
-          error(string.format("module '%s' not found:%s", name, problem or ""), 2)
-        end
+local function require(name)
+  local env = state.current.env
+  local package = env.package
+  local loaded = package.loaded[name]
+  if loaded ~= nil then
+    return loaded
+  end
+  local load = package.preload[name]
+  if not load then
+    local path, problem = find_module(package, name)
+    if path then
+      load, problem = instance(path, env)
+      if not load then
+        error(string.format("error loading module '%s' from file '%s':\n\t%s", name, path, problem), 2)
+      end
+    else
+      load = pristine.package.loaders[3](name)
+      if type(load) ~= "function" then
+        error(string.format("module '%s' not found:%s", name, problem or ""), 2)
       end
     end
-    package.loaded[name] = true
-    local result = load(name)
-    if result ~= nil then
-      package.loaded[name] = result
-    end
-    return package.loaded[name]
   end
+  package.loaded[name] = true
+  local result = load(name)
+  if result ~= nil then
+    package.loaded[name] = result
+  end
+  return package.loaded[name]
 end
 
 --- module() of Lua 5.1 keeps modules in a place that all users share; this one does not.
-local function module_in(env)
-  return function(name, ...)
-    local module = env.package.loaded[name]
-    if type(module) ~= "table" then
-      module = {}
-      env.package.loaded[name] = module
-      local place = env
-      for part in name:gmatch("([^.]+)%.") do
-        place[part] = place[part] or {}
-        place = place[part]
-      end
-      place[name:match("[^.]+$")] = module
+local function module(name, ...)
+  local env = state.current.env
+  local module = env.package.loaded[name]
+  if type(module) ~= "table" then
+    module = {}
+    env.package.loaded[name] = module
+    local place = env
+    for part in name:gmatch("([^.]+)%.") do
+      place[part] = place[part] or {}
+      place = place[part]
     end
-    module._M, module._NAME, module._PACKAGE = module, name, name:match("^(.*%.)[^.]*$") or ""
-    for _, option in ipairs({ ... }) do
-      option(module)
-    end
-    setfenv(2, module)
+    place[name:match("[^.]+$")] = module
   end
+  module._M, module._NAME, module._PACKAGE = module, name, name:match("^(.*%.)[^.]*$") or ""
+  for _, option in ipairs({ ... }) do
+    option(module)
+  end
+  setfenv(2, module)
 end
 
 -- Methods of strings: `text:split(",")` finds what a script has added to its own table `string`. The
@@ -319,7 +365,7 @@ setmetatable(pristine.string, {
   end,
 })
 
--- The whole ----------------------------------------------------------------------------------------
+-- Output, files and processes ----------------------------------------------------------------------
 
 local function print_line(...)
   local texts = {}
@@ -395,58 +441,233 @@ local function operating_system()
 end
 
 local changed = { io = input_and_output(), os = operating_system() }
-local views = { coroutine = shared(coroutines()), ffi = shared(foreign()) }
+local views = {
+  coroutine = shared(coroutines()),
+  ffi = shared(foreign()),
+  package = function()
+    return modules(state.current.script)
+  end,
+}
 for _, name in ipairs(LIBRARIES) do
   views[name] = shared(changed[name] or pristine[name])
 end
 
+-- sysbench.cmdline ---------------------------------------------------------------------------------
+
+-- Each user has declared the same options, a table for each of them: once they are read one copy is kept, and a script
+-- that looks at them again gets a copy of that.
+local MOST_DEPTH = 4
+
+--- Whether a value is data alone, at most so deep.
+local function is_plain(value, depth)
+  if type(value) ~= "table" then
+    return type(value) ~= "function"
+  elseif depth == 0 or getmetatable(value) ~= nil then
+    return false
+  end
+  for _, member in pairs(value) do
+    if not is_plain(member, depth - 1) then
+      return false
+    end
+  end
+  return true
+end
+
+local function deep_copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local own = {}
+  for name, member in pairs(value) do
+    own[name] = deep_copy(member)
+  end
+  return own
+end
+
+--- Whether both are the same data; the second is plain.
+local function is_same(one, other)
+  if type(one) ~= "table" or type(other) ~= "table" then
+    return one == other
+  elseif getmetatable(one) ~= nil then
+    return false
+  end
+  for name, member in pairs(one) do
+    if other[name] == nil or not is_same(member, other[name]) then
+      return false
+    end
+  end
+  for name in pairs(other) do
+    if one[name] == nil then
+      return false
+    end
+  end
+  return true
+end
+
+local cmdline_face = cmdline.face()
+local new_cmdline = shared(cmdline_face)
+local declared_options
+
+local with_options = {
+  __index = function(view, name)
+    if name ~= "options" then
+      return cmdline_face[name]
+    end
+    view.options = deep_copy(declared_options)
+    return view.options
+  end,
+}
+fillers[with_options] = function(view)
+  for name, member in pairs(cmdline_face) do
+    if view[name] == nil then
+      view[name] = member
+    end
+  end
+  view.options = view.options or deep_copy(declared_options)
+end
+
+--- The options that a user has declared have been read.
+local function share_declared(env)
+  local view = env.sysbench.cmdline
+  local options = rawget(view, "options")
+  if options == nil or not fillers[getmetatable(view)] then
+    return
+  end
+  if declared_options == nil and is_plain(options, MOST_DEPTH) then
+    declared_options = deep_copy(options)
+  end
+  if declared_options ~= nil and is_same(options, declared_options) then
+    view.options = nil
+    setmetatable(view, with_options)
+  end
+end
+
+-- sysbench -----------------------------------------------------------------------------------------
+
+-- Views that a user has once its script looks at them.
 local of_sysbench = {
   error = shared({ NONE = 0, RESTART_EVENT = 1 }),
   sql = shared(sql.face),
   rand = shared(random.face()),
   histogram = shared(histogram),
-  cmdline = shared(cmdline.face()),
+  cmdline = new_cmdline,
   db = shared(legacy.face()),
 }
+local same_for_all = {
+  version = state.host.version,
+  version_string = "sysbench " .. state.host.version,
+  report_default = report.default,
+  report_csv = report.csv,
+  report_json = report.json,
+}
 
-local function library(user)
-  local own = {
-    tid = user.tid,
-    version = state.host.version,
-    version_string = "sysbench " .. state.host.version,
-    hooks = {},
-    report_default = report.default,
-    report_csv = report.csv,
-    report_json = report.json,
-  }
-  for name, view in pairs(of_sysbench) do
+local sysbench_meta = {
+  __index = function(own, name)
+    local view = of_sysbench[name]
+    if not view then
+      return same_for_all[name]
+    end
     own[name] = view()
+    return own[name]
+  end,
+}
+fillers[sysbench_meta] = function(own)
+  for name, view in pairs(of_sysbench) do
+    own[name] = own[name] or view()
+  end
+  for name, value in pairs(same_for_all) do
+    own[name] = own[name] or value
+  end
+end
+
+-- The whole ----------------------------------------------------------------------------------------
+
+local views_of_options = {}
+
+--- sysbench.opt of one user, over the options of all.
+local function options_view(options)
+  views_of_options[options] = views_of_options[options] or shared(options)
+  local own = views_of_options[options]()
+  for name, value in pairs(options) do
+    if type(value) == "table" then
+      own[name] = { unpack(value) }
+    end
   end
   return own
 end
 
---- The globals of one user.
-local function environment(user, script)
-  local env = copy(pristine)
-  env._G = env
+-- The globals that all users begin with, but for libraries: those a user has once its script looks at them.
+local globals = copy(pristine)
+for name in pairs(views) do
+  globals[name] = nil
+end
+globals.require, globals.module, globals.print = require, module, print_line
+for name, value in pairs(legacy.globals) do
+  globals[name] = value
+end
+for name, value in pairs(legacy.constants) do
+  globals[name] = value
+end
+setmetatable(globals, {
+  __index = function(_, name)
+    local view = views[name]
+    if not view then
+      return nil
+    end
+    local own = view()
+    rawset(state.current.env, name, own)
+    return own
+  end,
+})
+
+local globals_meta = {
+  __index = globals,
+  -- What a script takes away stays away.
+  __newindex = function(env, name, value)
+    if value == nil then
+      complete(env)
+    end
+    rawset(env, name, value)
+  end,
+}
+fillers[globals_meta] = function(env)
+  for name, value in pairs(globals) do
+    if env[name] == nil then
+      env[name] = value
+    end
+  end
   for name, view in pairs(views) do
-    env[name] = view()
+    if env[name] == nil then
+      env[name] = view()
+    end
   end
-  env.pairs = all_pairs
-  env.package = modules(env, script)
-  env.require = require_in(env)
-  env.module = module_in(env)
-  env.print = print_line
-  for name, value in pairs(legacy.globals) do
-    env[name] = value
-  end
-  for name, value in pairs(legacy.constants) do
-    env[name] = value
-  end
-  env.sysbench = library(user)
-  env.thread_id = user.tid
-  env.test = script
-  return env
 end
 
-return { make = environment, instance = instance }
+--- rawget(), for which the globals of all are those of the user too.
+function state.raw_get(value, name)
+  if getmetatable(value) == globals_meta then
+    return value[name]
+  end
+  return rawget(value, name)
+end
+
+globals.pairs, globals.next, globals.rawget = all_pairs, all_next, state.raw_get
+globals.getmetatable, globals.setmetatable = get_metatable, set_metatable
+
+--- The globals of one user.
+local function environment(user, script)
+  local env = {
+    sysbench = setmetatable({ tid = user.tid, hooks = {} }, sysbench_meta),
+    thread_id = user.tid,
+    test = script,
+  }
+  env._G = env
+  return setmetatable(env, globals_meta)
+end
+
+return {
+  make = environment,
+  instance = instance,
+  options = options_view,
+  share_declared = share_declared,
+}

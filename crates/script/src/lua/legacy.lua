@@ -83,7 +83,7 @@ function legacy.db.bind_result() end
 function legacy.db.execute(prepared)
   for index, parameter in ipairs(prepared.parameters or {}) do
     local value = prepared.values[index]
-    if parameter.capacity and value ~= nil then
+    if parameter.reserve and value ~= nil then
       value = tostring(value)
       parameter:reserve(#value)
     end

@@ -193,15 +193,17 @@ local function collect_connection(face)
   local record = connections[face.number]
   if record then
     connections[face.number] = nil
-    record.user.connections[face.number] = nil
+    local user = record.user
+    user.connections[face.number] = nil
     if record.open then
-      table.insert(record.user.dropped, face.number)
+      user.dropped = user.dropped or {}
+      table.insert(user.dropped, face.number)
     end
   end
 end
 
 local function close_dropped(user)
-  while #user.dropped > 0 do
+  while user.dropped and #user.dropped > 0 do
     ask(ask_for.DISCONNECT, table.remove(user.dropped))
   end
 end
@@ -211,6 +213,7 @@ function Driver:connect()
   local user = state.current
   local number = next_number()
   if user.loading then
+    user.deferred = user.deferred or {}
     table.insert(user.deferred, number)
   else
     close_dropped(user)
@@ -222,7 +225,8 @@ function Driver:connect()
     number = number,
     user = user,
     open = not user.loading,
-    statements = {},
+    -- What was prepared in an earlier one is not prepared any more.
+    life = 1,
     result = results.new(number),
   }
   user.connections[number] = true
@@ -262,7 +266,7 @@ return {
   },
   --- Opens what the file has asked for while it was loaded.
   open_deferred = function(user)
-    while user.deferred[1] do
+    while user.deferred and user.deferred[1] do
       local number = table.remove(user.deferred, 1)
       local record = connections[number]
       if record then

@@ -1,127 +1,152 @@
 -- Prepared statements and their parameters.
 --
--- Scripts look at types, so a statement is an FFI structure with methods; what else belongs to it is in
--- a separate table, under its number.
+-- Scripts look at types, so a statement is an FFI structure with methods. A user may have hundreds of them: all that
+-- fits is in the structure itself, and the rest in one list.
 local ffi = require("ffi")
 local state, random, refusal, results = ...
 
 local mailbox, ask, ask_for, DONE = state.mailbox, state.ask, state.ask_for, state.answered.DONE
 local refuse, take_result = refusal.refuse, results.take
 
-ffi.cdef("typedef struct { uint32_t number; } sql_statement;")
+-- `life` is that of the connection when the statement was prepared, and 0 once it is closed: see open_statement().
+ffi.cdef("typedef struct { uint32_t number, life, count; } sql_statement;")
 
 local TYPE = {
   NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7,
   DATE = 8, DATETIME = 9, TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
 }
 
--- Kinds of a parameter's value; `RawValue` in mailbox.rs has the same numbers.
+-- Kinds of a parameter's value; `RawValue` in ffi_value.rs has the same numbers.
 local NULL, INTEGER, REAL, TEXT = 0, 1, 2, 3
 
-local statements = {}
+-- What the list of a statement holds, for as long as a script holds the statement: the record and the face of its
+-- connection, its text, and once they are bound the cells and its parameters, so that they stay where they are.
+local CONNECTION, FACE, QUERY, CELLS = 1, 2, 3, 4
+local lists = setmetatable({}, { __mode = "k" })
 
-local Parameter = {}
-Parameter.__index = Parameter
+-- Parameters ---------------------------------------------------------------------------------------
 
-function Parameter.__tostring()
-  return "<sql_param>"
-end
+-- What the list of a parameter holds: its value as the engine reads it, and of a text the buffer and how many bytes
+-- fit there.
+local CELL, BUFFER, CAPACITY = 1, 2, 3
 
-local function set_integer(self, value)
-  self.cell.integer = value
-  self.cell.kind = INTEGER
-end
+local Integer, Real, Text = {}, {}, {}
 
-local function set_real(self, value)
-  self.cell.real = value
-  self.cell.kind = REAL
-end
-
-local function set_text(self, value)
-  local length = math.min(#value, self.capacity)
-  ffi.copy(self.buffer, value, length)
-  self.cell.length = length
-  self.cell.kind = TEXT
-end
-
-local KIND_OF = {
-  [TYPE.TINYINT] = set_integer, [TYPE.SMALLINT] = set_integer, [TYPE.INT] = set_integer,
-  [TYPE.BIGINT] = set_integer, [TYPE.FLOAT] = set_real, [TYPE.DOUBLE] = set_real,
-  [TYPE.TIME] = set_text, [TYPE.DATE] = set_text, [TYPE.DATETIME] = set_text,
-  [TYPE.TIMESTAMP] = set_text, [TYPE.CHAR] = set_text, [TYPE.VARCHAR] = set_text,
-}
-
--- What a time has at most as text: a date, a time and six digits of its second.
-local LONGEST_TIME = 26
-
---- The parameter's next value; nil is NULL. A text is cut to the length that was bound.
-function Parameter:set(value)
+--- The parameter's next value; nil is NULL.
+function Integer:set(value)
+  local cell = self[CELL]
   if value == nil then
-    self.cell.kind = NULL
+    cell.kind = NULL
     return
   end
-  local write = self.write
-  if write == set_text and type(value) ~= "string" then
+  cell.integer = value
+  cell.kind = INTEGER
+end
+
+function Real:set(value)
+  local cell = self[CELL]
+  if value == nil then
+    cell.kind = NULL
+    return
+  end
+  cell.real = value
+  cell.kind = REAL
+end
+
+--- A text is cut to the length that was bound.
+function Text:set(value)
+  local cell = self[CELL]
+  if value == nil then
+    cell.kind = NULL
+    return
+  end
+  if type(value) ~= "string" then
     error("this parameter is a text, not a " .. type(value), 2)
   end
-  write(self, value)
+  local length = math.min(#value, self[CAPACITY])
+  ffi.copy(self[BUFFER], value, length)
+  cell.length = length
+  cell.kind = TEXT
 end
 
 --- Room for a text of so many bytes.
-function Parameter:reserve(length)
-  if length > self.capacity then
-    self.capacity = length
-    self.buffer = ffi.new("char[?]", length)
-    self.cell.text = self.buffer
+function Text:reserve(length)
+  if length > self[CAPACITY] then
+    self[CAPACITY] = length
+    self[BUFFER] = ffi.new("char[?]", length)
+    self[CELL].text = self[BUFFER]
   end
 end
 
 --- A random string after a pattern: see sysbench.rand.string. It may be longer than what was bound.
-function Parameter:set_rand_str(pattern)
-  if self.write ~= set_text then
-    error("set_rand_str() is for parameters of the type CHAR or VARCHAR", 2)
-  end
+function Text:set_rand_str(pattern)
   self:reserve(#pattern)
-  random.fill(pattern, self.buffer)
-  self.cell.length = #pattern
-  self.cell.kind = TEXT
+  random.fill(pattern, self[BUFFER])
+  local cell = self[CELL]
+  cell.length = #pattern
+  cell.kind = TEXT
 end
 
-local function new_parameter(kind, capacity)
-  local parameter = { type = kind, write = KIND_OF[kind], cell = ffi.new("loadstone_value") }
-  if parameter.write == set_text then
-    parameter.capacity = capacity
-    parameter.buffer = ffi.new("char[?]", math.max(capacity, 1))
-    parameter.cell.text = parameter.buffer
-  end
-  return setmetatable(parameter, Parameter)
+local function is_no_text()
+  error("set_rand_str() is for parameters of the type CHAR or VARCHAR", 2)
 end
+
+Integer.set_rand_str, Real.set_rand_str = is_no_text, is_no_text
+
+local METHODS = {
+  [TYPE.TINYINT] = Integer, [TYPE.SMALLINT] = Integer, [TYPE.INT] = Integer,
+  [TYPE.BIGINT] = Integer, [TYPE.FLOAT] = Real, [TYPE.DOUBLE] = Real,
+  [TYPE.TIME] = Text, [TYPE.DATE] = Text, [TYPE.DATETIME] = Text,
+  [TYPE.TIMESTAMP] = Text, [TYPE.CHAR] = Text, [TYPE.VARCHAR] = Text,
+}
+
+-- The metatables of parameters, by their types; and which metatables are some.
+local metatables, is_of_parameter = {}, {}
+for kind, methods in pairs(METHODS) do
+  local prototype = { type = kind }
+  for name, method in pairs(methods) do
+    prototype[name] = method
+  end
+  local meta = {
+    __index = prototype,
+    __tostring = function()
+      return "<sql_param>"
+    end,
+  }
+  metatables[kind], is_of_parameter[meta] = meta, true
+end
+
+-- What a time has at most as text: a date, a time and six digits of its second.
+local LONGEST_TIME = 26
+
+local function new_parameter(kind, capacity)
+  local cell = ffi.new("loadstone_value")
+  if METHODS[kind] ~= Text then
+    return setmetatable({ cell }, metatables[kind])
+  end
+  local buffer = ffi.new("char[?]", math.max(capacity, 1))
+  cell.text = buffer
+  return setmetatable({ cell, buffer, capacity }, metatables[kind])
+end
+
+-- Statements ---------------------------------------------------------------------------------------
 
 local Statement = {}
 
---- A statement that a script has dropped without closing it; the server keeps it as long as the
---- connection lives.
-local function collect_statement(face)
-  local record = statements[face.number]
-  if record then
-    statements[face.number] = nil
-    record.connection.statements[face.number] = nil
-  end
-end
-
+--- The statement's list. What is no longer prepared has another life than its connection, which begins a new one
+--- when it is closed: so nothing has to know all statements of a connection.
 local function open_statement(face, level)
-  local record = statements[face.number]
-  if not record then
+  local list = lists[face]
+  if not list or face.life ~= list[CONNECTION].life then
     error("attempt to use an already closed statement", level + 1)
   end
-  return record
+  return list
 end
 
 --- A parameter of this type; texts need their greatest length in bytes.
 function Statement:bind_create(kind, capacity)
   open_statement(self, 2)
-  local write = KIND_OF[kind]
-  if not write then
+  if not METHODS[kind] then
     error("Unsupported argument type: " .. tostring(kind), 2)
   end
   if kind == TYPE.CHAR or kind == TYPE.VARCHAR then
@@ -136,49 +161,41 @@ end
 
 --- Binds parameters to the placeholders, in their order.
 function Statement:bind_param(...)
-  local record = open_statement(self, 2)
+  local list = open_statement(self, 2)
   local count = select("#", ...)
   local cells = ffi.new("loadstone_value *[?]", math.max(count, 1))
-  local parameters = { ... }
   for index = 1, count do
-    local parameter = parameters[index]
-    if getmetatable(parameter) ~= Parameter then
+    local parameter = select(index, ...)
+    if not is_of_parameter[getmetatable(parameter)] then
       error("bind_param() takes what bind_create() made", 2)
     end
-    cells[index - 1] = parameter.cell
+    cells[index - 1] = parameter[CELL]
   end
-  -- The parameters are kept so that the cells stay where they are.
-  record.parameters, record.cells, record.count = parameters, cells, count
+  lists[self] = { list[CONNECTION], list[FACE], list[QUERY], cells, ... }
+  self.count = count
   return 0
 end
 
 --- Carries the statement out.
 function Statement:execute()
-  local record = open_statement(self, 2)
-  local connection = record.connection
-  if not connection.open then
-    error("attempt to use an already closed connection", 2)
-  end
-  mailbox.statement = record.number
-  mailbox.cells = record.cells
-  mailbox.count = record.count
+  local list = open_statement(self, 2)
+  local connection = list[CONNECTION]
+  mailbox.statement = self.number
+  mailbox.cells = list[CELLS]
+  mailbox.count = self.count
   if ask(ask_for.EXECUTE, connection.number) ~= DONE then
-    refuse(record.face, record.query, 2)
+    refuse(list[FACE], list[QUERY], 2)
   end
   return take_result(connection)
 end
 
 --- Tells the server to forget the statement.
 function Statement:close()
-  local record = statements[self.number]
-  if not record then
-    return 0
-  end
-  statements[self.number] = nil
-  record.connection.statements[self.number] = nil
-  if record.connection.open then
-    mailbox.statement = record.number
-    ask(ask_for.CLOSE_STATEMENT, record.connection.number)
+  local list = lists[self]
+  if list and self.life == list[CONNECTION].life then
+    self.life = 0
+    mailbox.statement = self.number
+    ask(ask_for.CLOSE_STATEMENT, list[CONNECTION].number)
   end
   return 0
 end
@@ -190,19 +207,17 @@ local sql_statement = ffi.metatype("sql_statement", {
   end,
 })
 
---- A statement that the server knows, on the connection with this record and this face.
+--- A statement that the server knows, on the connection with this record and this face. The server keeps one that a
+--- script drops without closing it for as long as the connection lives.
 local function new_statement(number, record, face, query)
-  statements[number] = { number = number, connection = record, face = face, query = query, count = 0 }
-  record.statements[number] = true
-  return ffi.gc(ffi.new(sql_statement, number), collect_statement)
+  local statement = ffi.new(sql_statement, number, record.life)
+  lists[statement] = { record, face, query }
+  return statement
 end
 
 --- The connection is gone, and with it what it had prepared.
 local function forget_statements(record)
-  for number in pairs(record.statements) do
-    statements[number] = nil
-  end
-  record.statements = {}
+  record.life = record.life + 1
 end
 
 return { TYPE = TYPE, new = new_statement, forget = forget_statements }

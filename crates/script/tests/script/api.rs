@@ -510,3 +510,29 @@ fn a_thread_run_of_its_own_may_end_an_event_early() {
         ["event over", "sleep 100 ms"].repeat(2)
     );
 }
+
+#[test]
+fn a_statement_is_closed_with_its_connection_and_once() {
+    let script = Script::new(
+        "function thread_init()
+           local con = sysbench.sql.driver():connect()
+           local one, other = con:prepare('SELECT 1'), con:prepare('SELECT 2')
+           local function try() return (select(2, pcall(function() one:execute() end)):gsub('^.*: ', '')) end
+           print(one:close(), one:close(), try())
+           other:execute()
+           one = other
+           con:reconnect()
+           print(other:close(), try())
+           one = con:prepare('SELECT 3')
+           one:execute()
+           con:disconnect()
+           print(try())
+         end
+         function event() end",
+    );
+    let seen = script.run(0).expect("it runs");
+    let closed = "attempt to use an already closed statement";
+    assert_eq!(*script.printed.borrow(), format!("0\t0\t{closed}\n0\t{closed}\n{closed}\n"));
+    let closes = seen.iter().filter(|request| request.starts_with("close")).count();
+    assert_eq!(closes, 1, "{seen:?}");
+}
