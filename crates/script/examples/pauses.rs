@@ -28,7 +28,7 @@ local function longest_step()
     local is_over = collectgarbage('step', 0)
     longest = math.max(longest, os.clock() - before)
   until is_over
-  return longest * 1e6
+  return math.floor(longest * 1e6 + 0.5)
 end
 function thread_done()
   if sysbench.tid ~= 0 then return end
