@@ -13,12 +13,12 @@ from called import called
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import StepResult
-from loadstone.observe.postgresql.versions import difference, snapshot
+from loadstone.observe.postgresql.versions import KIND, SEQUENCES, difference, snapshot
 from postgres.diagnosed import diagnosed
 from postgres.server import Server
 from postgres.sessions import DEADLINE_S
 from postgres.test_commands import only_run, url
-from postgres.test_family import local
+from postgres.test_family import endpoint, local
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -71,7 +71,53 @@ def test_visits_to_a_sequence_are_one_for_as_many_values_as_its_cache(
 
 
 def _sequences(spots: HotSpots) -> dict[str, tuple[int, int]]:
-    return {one.sequence: (one.page_visits, one.cache) for one in spots.sequences}
+    return {one.sequence: (one.page_visits, one.cache) for one in spots.sequences or ()}
+
+
+def test_who_may_not_read_sequences_still_reads_the_rest(server: Server, database: str) -> None:
+    server.asked("REVOKE SELECT ON pg_sequence FROM PUBLIC", database)
+    at = endpoint(server, database)
+    before = snapshot(at)
+    server.asked(
+        "CREATE TABLE shop (id INT PRIMARY KEY); CREATE TABLE sale (shop INT REFERENCES shop);"
+        " INSERT INTO shop VALUES (1); INSERT INTO sale VALUES (1)",
+        database,
+    )
+    until = time.monotonic() + DEADLINE_S
+    while len((found := difference(before, snapshot(at))).versions) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert found.sequences is None
+    assert "pg_sequence" in found.not_evaluated[SEQUENCES]
+    assert KIND not in found.not_evaluated
+    # What foreign keys lead to is known with the tables.
+    referenced = {one.table: one.referenced for one in found.versions}
+    assert referenced == {"public.shop": True, "public.sale": False}
+
+
+def test_of_more_tables_than_are_read_inserts_count_and_no_sequence_is_blamed(
+    server: Server, database: str
+) -> None:
+    server.asked(
+        "DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format('CREATE TABLE t%s (n INT)', i);"
+        " EXECUTE format('INSERT INTO t%s VALUES (1)', i);"
+        " EXECUTE format('UPDATE t%s SET n = 2', i); END LOOP; END $$;"
+        " CREATE TABLE filled (id BIGSERIAL)",
+        database,
+    )
+    at = local(server, database)
+    before = snapshot(at)
+    server.asked("INSERT INTO filled SELECT FROM generate_series(1, 100)", database)
+    until = time.monotonic() + DEADLINE_S
+    while not _inserted(found := difference(before, snapshot(at)), "public.filled"):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert found.sequences is None
+    assert "1000 or more tables" in found.not_evaluated[SEQUENCES]
+
+
+def _inserted(spots: HotSpots, table: str) -> int:
+    return sum(one.inserted for one in spots.versions if one.table == table)
 
 
 def driven(

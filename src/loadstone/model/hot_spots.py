@@ -100,10 +100,13 @@ class TableVersions(Frozen):
     vacuum_due: float = _said("dead versions from which autovacuum is due")
     vacuums: int = _said("how often it was vacuumed during the step")
     vacuumed_s: float | None = _said("seconds since then at the end; null: it never was")
+    referenced: bool = Field(
+        default=False, description="whether foreign keys lead to it, whose checks lock its rows"
+    )
 
 
 class SequenceVisits(Frozen):
-    """A sequence: its only page, which who takes a value changes alone."""
+    """A sequence has one page, and a session that takes a value locks it for itself."""
 
     sequence: str = _said("schema.sequence, in quotes where a statement needs them")
     page_visits: int = _said("accesses to its page: one for as many values as `cache` says")
@@ -150,7 +153,8 @@ class HotSpots(Frozen):
     files: tuple[FileSpot, ...] = ()
     tables: tuple[TableSpot, ...] = ()
     versions: tuple[TableVersions, ...] = ()
-    sequences: tuple[SequenceVisits, ...] = ()
+    sequences: tuple[SequenceVisits, ...] | None = None
+    """`None`: they were not read."""
     keepers: tuple[Keeper, ...] = ()
     counted: tuple[CountedStatement, ...] = ()
     counted_rest: CountedStatement | None = None

@@ -41,7 +41,7 @@ ELSEWHERE = say("the server's process is not on this machine")
 
 
 _BYTES_EVERY_S = 1.0
-"""How often the bytes that threads moved, and have, are read: they divide nobody's time."""
+"""How often bytes moved by threads, and memory, are read: they divide nobody's time."""
 
 _QUEUE_EVERY_S = 1.0
 """How often a pooler is asked for the time that it counts."""

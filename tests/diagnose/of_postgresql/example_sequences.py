@@ -40,6 +40,14 @@ EXAMPLES = (
         ),
         needs="the server's views of its tables",
     ),
+    # Sequences alone were refused.
+    Example(
+        sequences.RULE,
+        _FEW,
+        a_case(waiting()),
+        a_case(at(SAME_PAGES, means=WAITS, step={"hot_spots": HotSpots(versions=(NUMBERED,))})),
+        needs="the server's views of its tables",
+    ),
     # Whose the waits are is not asked where nobody waits for a page.
     Example(
         sequences.RULE,

@@ -7,7 +7,7 @@ import pytest
 from diagnose.accounts import by_place
 from diagnose.of_postgresql.example_sequences import NUMBERED, waiting
 from diagnose.of_postgresql.figures import Figures, a_case
-from diagnose.of_postgresql.tables import a_sequence, a_table
+from diagnose.of_postgresql.tables import a_sequence, a_statement, a_table
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.rules.postgresql import hot_pages, sequences
 from loadstone.model.finding import Finding
@@ -61,6 +61,27 @@ def test_a_sequence_for_many_tables_has_most_of_the_waits_and_their_pages_the_re
     by_cause = found(waiting(a_sequence(400_000), tables=OTHERS))
     both = [claimed(by_cause[cause]) for cause in ("sequences", "hot-pages")]
     assert both == pytest.approx([0.4 * 16 / 25, 0.4 * 9 / 25])
+
+
+@pytest.mark.parametrize("referenced", [True, False])
+def test_rows_that_are_locked_may_be_what_sessions_wait_for(referenced: bool) -> None:
+    read = a_table(updated=0, fetched=400_000, referenced=referenced)
+    by_cause = found(waiting(a_sequence(400_000), tables=(read,)))
+    assert ("sequences" in by_cause) is not referenced
+    assert ("hot-pages" in by_cause) is referenced
+
+
+@pytest.mark.parametrize(
+    ("end", "locks"), [("FOR UPDATE", True), ("for no key\nupdate", True), ("", False)]
+)
+def test_a_statement_that_locks_rows_may_be_what_sessions_wait_for(end: str, locks: bool) -> None:
+    read = a_table(updated=0, fetched=400_000)
+    made = waiting(a_sequence(400_000), tables=(read,))
+    locking = a_statement(statement=f"SELECT c FROM sbtestN WHERE id=? {end}")
+    made.step["hot_spots"] = made.step["hot_spots"].model_copy(update={"counted": (locking,)})
+    by_cause = found(made)
+    assert ("sequences" in by_cause) is not locks
+    assert ("hot-pages" in by_cause) is locks
 
 
 def test_the_one_of_several_that_is_used_most_is_named() -> None:

@@ -22,6 +22,7 @@ from loadstone.model.hot_spots import (
     SequenceVisits,
     TableVersions,
 )
+from loadstone.model.message import say
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Snapshot
 from loadstone.observe.postgresql import statements
@@ -29,11 +30,13 @@ from loadstone.observe.postgresql.asking import reason
 from loadstone.observe.postgresql.questions import rows_of
 from loadstone.observe.postgresql.updates import with_question_marks
 from loadstone.postgresql.connect import connect
+from loadstone.postgresql.errors import text_of
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 from loadstone.servers.sanitize import plain
 
 KIND = "versions"
+SEQUENCES = "sequences"
 """What they are called where they are missing."""
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=10)
@@ -57,11 +60,12 @@ SELECT s.relid::bigint, s.schemaname || '.' || s.relname, s.n_live_tup, s.n_dead
       current_setting('autovacuum_vacuum_threshold')::float8)
     + coalesce((o.own->>'autovacuum_vacuum_scale_factor')::float8,
       current_setting('autovacuum_vacuum_scale_factor')::float8) * greatest(c.reltuples, 0),
-    nullif(current_setting('autovacuum_vacuum_max_threshold', true)::float8, -1))
+    nullif(current_setting('autovacuum_vacuum_max_threshold', true)::float8, -1)),
+  s.relid IN (SELECT confrelid FROM pg_constraint WHERE contype = 'f')
 FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid,
   LATERAL (SELECT jsonb_object_agg(option_name, option_value) AS own
     FROM pg_options_to_table(c.reloptions)) AS o
-ORDER BY s.n_tup_upd + s.n_tup_del + s.n_dead_tup DESC LIMIT {_READ}
+ORDER BY s.n_tup_ins + s.n_tup_upd + s.n_tup_del + s.n_dead_tup DESC LIMIT {_READ}
 """
 
 _INDEXES = """
@@ -131,6 +135,7 @@ class _Table(NamedTuple):
     fillfactor: int
     autovacuum: bool
     vacuum_due: float
+    referenced: bool
 
 
 _GROWING = (
@@ -164,7 +169,8 @@ class Versions(Snapshot):
 
     tables: Mapping[int, _Table] = field(default_factory=dict)
     indexes: Sequence[_Index] = ()
-    sequences: Mapping[int, _Sequence] = field(default_factory=dict)
+    sequences: Mapping[int, _Sequence] | str = field(default_factory=dict)
+    """Or why they are not known."""
     keepers: Sequence[Keeper] = ()
     counted: statements.Counted = field(default_factory=statements.Counted)
 
@@ -194,13 +200,15 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     oldest = {(one.kind, one.name): one for one in (*before.keepers, *after.keepers)}
     keepers = sorted(oldest.values(), key=lambda one: one.age, reverse=True)
     counted = statements.grown(before.counted, after.counted)
+    sequences = _visited(before.sequences, after.sequences)
+    missing = {statements.KIND: counted, SEQUENCES: sequences}
     return HotSpots(
         versions=tuple(touched[:_SHOWN]),
-        sequences=tuple(_visited(before.sequences, after.sequences)[:_SHOWN]),
+        sequences=None if isinstance(sequences, str) else tuple(sequences[:_SHOWN]),
         keepers=tuple(keepers[:_KEEPERS]),
         counted=() if isinstance(counted, str) else counted.shown,
         counted_rest=None if isinstance(counted, str) else counted.rest,
-        not_evaluated={statements.KIND: counted} if isinstance(counted, str) else {},
+        not_evaluated={kind: why for kind, why in missing.items() if isinstance(why, str)},
     )
 
 
@@ -209,15 +217,28 @@ def _read(connection: Connection, *, only_own: bool) -> Versions:
     with connection.cursor() as cursor:
         cursor.execute(_INDEXES, ([one.relid for one in tables],))
         indexes = [_Index(*row) for row in cursor.fetchall()]
-    sequences = [_Sequence(*row) for row in rows_of(connection, _SEQUENCES)]
     keepers = [_keeper(row) for row in rows_of(connection, _KEEP)]
     return Versions(
         tables={one.relid: one for one in tables},
         indexes=indexes,
-        sequences={one.relid: one for one in sequences},
+        sequences=_sequences(connection, tables=len(tables)),
         keepers=keepers,
         counted=statements.read(connection, only_own=only_own),
     )
+
+
+def _sequences(connection: Connection, *, tables: int) -> Mapping[int, _Sequence] | str:
+    """The sequences, or why they are not known.
+
+    `tables`: so many were read. Whose the waits for pages are is known next to all of them alone.
+    """
+    if tables >= _READ:
+        return say("of {count} or more tables those with the most changes are read", count=_READ)
+    try:
+        found = [_Sequence(*row) for row in rows_of(connection, _SEQUENCES)]
+    except pg8000.Error as error:
+        return text_of(error)
+    return {one.relid: one for one in found}
 
 
 def _keeper(row: Sequence[object]) -> Keeper:
@@ -256,6 +277,7 @@ def _grown(now: _Table, before: Versions, after: Versions) -> TableVersions:
             "autovacuum": now.autovacuum,
             "vacuum_due": now.vacuum_due,
             "vacuumed_s": now.vacuumed_s,
+            "referenced": now.referenced,
             **grown,
         }
     )
@@ -271,9 +293,13 @@ def _grown_index(now: _Index, then: _Index | None) -> IndexOfVersions:
 
 
 def _visited(
-    before: Mapping[int, _Sequence], after: Mapping[int, _Sequence]
-) -> list[SequenceVisits]:
-    """The sequences that were used, those with the most visits first."""
+    before: Mapping[int, _Sequence] | str, after: Mapping[int, _Sequence] | str
+) -> list[SequenceVisits] | str:
+    """The sequences that were used, those with the most visits first; or why they are unknown."""
+    if isinstance(before, str):
+        return before
+    if isinstance(after, str):
+        return after
     found = []
     for relid, now in after.items():
         then = before.get(relid)

@@ -1,10 +1,9 @@
 """Users wait for a sequence: all of its values come from one page.
 
 A session that takes values locks the page alone, and takes as many as CACHE says. The wait event
-does not say which page it is about, so waits are divided by how often pages are locked. Who waits
-for a lock that is seldom busy meets it with a chance that grows with its visits, as does the number
-of those who come: waits for a page grow with the square of its visits, and of the time that each
-takes.
+does not say which page it is about, so waits are divided by how often pages are locked. A visit
+finds a seldom busy lock taken with a chance proportional to the lock's visits, and visits come in
+proportion to them too: so waits grow with their square, and with that of the time that each takes.
 
 Sources: nextval_internal in commands/sequence.c,
 https://www.postgresql.org/docs/current/sql-createsequence.html
@@ -42,12 +41,15 @@ FEWER = 100
 def part(case: Case) -> float:
     """Of the waits for pages the part that is for sequences, 0 to 1; zero where none is known.
 
-    Rows that change may be on many pages of their table; they are taken to be on one, so that
-    the part is no larger than it is.
+    Rows that change, or are locked, may be on many pages of their table; they are taken to be on
+    one, so that the part is rather too small. Pages of catalogs and of TOAST are not counted.
     """
     found = versions.sequences(case) or ()
     values = sum(one.page_visits**2 for one in found)
-    changes = sum(versions.changes_of(one) ** 2 for one in versions.tables(case) or ())
+    changes = sum(
+        (versions.changes_of(one) + versions.locked_of(case, one)) ** 2
+        for one in versions.tables(case) or ()
+    )
     return values / (values + CHANGE**2 * changes) if values else 0.0
 
 

@@ -8,6 +8,7 @@ Source: https://www.postgresql.org/docs/current/storage-hot.html
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -32,6 +33,9 @@ ENTRY_S = 0.5e-6
 0.54 µs for rows of 100 versions on as many pages; 0.9 under load with 700 versions of 20 rows."""
 
 KIND = "versions"
+
+_LOCKS = re.compile(r"\bFOR\s+(NO\s+KEY\s+UPDATE|UPDATE|KEY\s+SHARE|SHARE)\b", re.IGNORECASE)
+"""Clauses of statements that lock the rows that they read."""
 
 
 class Visits(NamedTuple):
@@ -72,7 +76,7 @@ def tables(case: Case) -> tuple[TableVersions, ...] | None:
 
 
 def sequences(case: Case) -> tuple[SequenceVisits, ...] | None:
-    """The sequences that are in use; `None`: the views were not read."""
+    """The sequences that are in use; `None`: they were not read."""
     spots = _spots(case)
     return None if spots is None else spots.sequences
 
@@ -80,6 +84,20 @@ def sequences(case: Case) -> tuple[SequenceVisits, ...] | None:
 def changes_of(one: TableVersions) -> int:
     """Rows of one table that were inserted, updated or deleted in the step."""
     return one.inserted + one.updated + one.deleted
+
+
+def locked_of(case: Case, one: TableVersions) -> int:
+    """Rows of one table that were locked in the step, at most: those that indexes led to.
+
+    Nobody counts locks. The checks of foreign keys take them, and statements of the load, where
+    pg_stat_statements has one that does so.
+    """
+    return one.fetched if one.referenced or _locks_rows(case) else 0
+
+
+def _locks_rows(case: Case) -> bool:
+    spots = _spots(case)
+    return any(_LOCKS.search(one.statement) for one in (spots.counted if spots else ()))
 
 
 def per_s(case: Case, total: float) -> float | None:
