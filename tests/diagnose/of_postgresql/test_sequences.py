@@ -9,8 +9,9 @@ from diagnose.of_postgresql.example_sequences import NUMBERED, waiting
 from diagnose.of_postgresql.figures import Figures, a_case
 from diagnose.of_postgresql.tables import a_sequence, a_statement, a_table
 from loadstone.diagnosis.diagnose import diagnosis_of
-from loadstone.diagnosis.rules.postgresql import hot_pages, sequences
+from loadstone.diagnosis.rules.postgresql import hot_pages
 from loadstone.model.finding import Finding
+from loadstone.model.hot_spots import SequenceVisits
 
 OTHERS = tuple(NUMBERED.model_copy(update={"inserted": 25_000}) for _ in range(16))
 """As many rows in sixteen tables."""
@@ -29,8 +30,8 @@ def test_numbers_that_no_row_needs_are_all_of_the_waits() -> None:
     assert claimed(only["sequences"]) == pytest.approx(0.4)
     assert "hot-pages" not in only
     assert (
-        "All values of the sequence public.ticket (CACHE 1) come from one page, which sessions "
-        "lock 40,000 times a second" in only["sequences"].sentence
+        "All values of a sequence come from one page, which sessions lock one after the other: "
+        "that of public.ticket (CACHE 1) 40,000 times a second." in only["sequences"].sentence
     )
     assert "ALTER SEQUENCE public.ticket CACHE 100." in str(only["sequences"].remedy)
     assert only["sequences"].trial is None
@@ -84,11 +85,40 @@ def test_a_statement_that_locks_rows_may_be_what_sessions_wait_for(end: str, loc
     assert ("hot-pages" in by_cause) is locks
 
 
-def test_the_one_of_several_that_is_used_most_is_named() -> None:
-    other = a_sequence(300_000, cache=20).model_copy(update={"sequence": "public.bill"})
-    for used in ((other, a_sequence(40_000)), (a_sequence(40_000), other)):
-        one = sequences.RULE.judge(a_case(waiting(*used)))
-        assert one is not None and "ALTER SEQUENCE public.bill CACHE 2000." in str(one.remedy)
+def called(name: str, visits: int, *, cache: int = 1) -> SequenceVisits:
+    return a_sequence(visits, cache=cache).model_copy(update={"sequence": f"public.{name}"})
+
+
+def test_of_several_that_are_named_the_rate_without_all_is_predicted() -> None:
+    both = found(waiting(a_sequence(400_000), called("bill", 400_000, cache=20)))["sequences"]
+    assert claimed(both) == pytest.approx(0.4)
+    for words in ("public.ticket (CACHE 1) 40,000 times", "public.bill (CACHE 20) 40,000 times"):
+        assert words in both.sentence
+    for words in (
+        "ALTER SEQUENCE public.ticket CACHE 100",
+        "ALTER SEQUENCE public.bill CACHE 2000",
+    ):
+        assert words in str(both.remedy)
+    alone = found(waiting(a_sequence(400_000)))["sequences"]
+    assert both.foretold is not None and alone.foretold is not None
+    assert both.foretold.tps == pytest.approx(alone.foretold.tps, rel=0.05)
+
+
+def test_what_is_not_named_is_not_in_the_prediction() -> None:
+    used = (called("bill", 400_000), a_sequence(100_000))
+    for made in (waiting(*used), waiting(*reversed(used))):
+        one = found(made)["sequences"]
+        # A sixteenth of the waits for the other one is for this.
+        assert claimed(one) == pytest.approx(0.4 * 16 / 17)
+        assert "public.bill" in one.sentence and "public.ticket" not in one.sentence
+        assert "ALTER SEQUENCE public.bill CACHE 100." in str(one.remedy)
+
+
+def test_of_many_that_are_used_alike_some_are_named_and_the_others_are_counted() -> None:
+    one = found(waiting(*(called(f"s{number}", 100_000) for number in range(12))))["sequences"]
+    assert claimed(one) == pytest.approx(0.4)
+    assert "public.s4 (CACHE 1) 10,000 times a second, 7 more." in one.sentence
+    assert "ALTER SEQUENCE public.s4 CACHE 100, 7 more." in str(one.remedy)
 
 
 def test_without_the_views_of_tables_they_are_waits_for_pages() -> None:

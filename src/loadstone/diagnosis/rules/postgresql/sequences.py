@@ -11,7 +11,7 @@ https://www.postgresql.org/docs/current/sql-createsequence.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
@@ -22,7 +22,7 @@ from loadstone.diagnosis.rules.postgresql.latches import Lock, contended, named
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.hot_spots import SequenceVisits
-from loadstone.model.message import Message, say, say_in, sentences
+from loadstone.model.message import Joined, Message, say, say_in, sentences
 
 CHANGE = 3.0
 """[P] For how long a changed row has a page, by the time of a visit to a sequence: changes log each
@@ -38,19 +38,43 @@ FEWER = 100
 """[P] How many times fewer visits the CACHE that is advised leaves."""
 
 
+NAMED = 0.1
+"""[P] Of the waits for the most visited one, those for a sequence that is named next to it."""
+
+_SHOWN = 5
+"""Sequences that a sentence names."""
+
+
 def part(case: Case) -> float:
     """Of the waits for pages the part that is for sequences, 0 to 1; zero where none is known.
 
     Rows that change, or are locked, may be on many pages of their table; they are taken to be on
     one, so that the part is rather too small. Pages of catalogs and of TOAST are not counted.
     """
-    found = versions.sequences(case) or ()
-    values = sum(one.page_visits**2 for one in found)
+    values = _waits(versions.sequences(case) or ())
     changes = sum(
         (versions.changes_of(one) + versions.locked_of(case, one)) ** 2
         for one in versions.tables(case) or ()
     )
     return values / (values + CHANGE**2 * changes) if values else 0.0
+
+
+def _part_of_named(case: Case) -> float:
+    """The part that the remedy ends: it is for the sequences that are named."""
+    found = versions.sequences(case)
+    return part(case) * _waits(_named(found)) / _waits(found) if found else 0.0
+
+
+def _named(found: Sequence[SequenceVisits]) -> Sequence[SequenceVisits]:
+    """Those that users wait for noticeably, the most visited first."""
+    most = max((_waits([one]) for one in found), default=0)
+    worst = [one for one in found if _waits([one]) >= NAMED * most]
+    return sorted(worst, key=lambda one: one.page_visits, reverse=True)
+
+
+def _waits(found: Sequence[SequenceVisits]) -> int:
+    """What waits for the pages of these sequences are proportional to."""
+    return sum(one.page_visits**2 for one in found)
 
 
 _NAMES = named("BufferContent", "buffer_content")
@@ -63,10 +87,9 @@ def judge(case: Case) -> Finding | None:
     found = case.needed(versions.sequences(case))
     if not found:
         return None
-    worst = max(found, key=lambda one: one.page_visits)
-    visits = case.needed(versions.per_s(case, worst.page_visits))
-    lock = Lock("sequences", _NAMES, _what(worst, visits), _remedy(worst), part)
-    return _with_work(case, lock.judge(case, *_evidence(case, visits)))
+    worst = _named(found)
+    lock = Lock("sequences", _NAMES, _what(case, worst), _remedy(worst), _part_of_named)
+    return _with_work(case, lock.judge(case, *_evidence(case, worst)))
 
 
 def _with_work(case: Case, found: Finding | None) -> Finding | None:
@@ -85,33 +108,50 @@ def _with_work(case: Case, found: Finding | None) -> Finding | None:
 
 
 def _cores(case: Case) -> float:
-    """Cores that visits to all sequences take."""
-    total = sum(one.page_visits for one in versions.sequences(case) or ())
+    """Cores that visits to the sequences that are named take."""
+    total = sum(one.page_visits for one in _named(versions.sequences(case) or ()))
     return (versions.per_s(case, total) or 0.0) * VISIT_S
 
 
-def _what(worst: SequenceVisits, visits: float) -> Message:
+def _what(case: Case, worst: Sequence[SequenceVisits]) -> Message:
     return say(
-        "All values of the sequence {sequence} (CACHE {cache}) come from one page, which sessions "
-        "lock {visits} times a second, one after the other.",
-        sequence=worst.sequence,
-        cache=Count(worst.cache),
-        visits=Number(visits),
+        "All values of a sequence come from one page, which sessions lock one after the other: "
+        "{pages}.",
+        pages=_some(
+            say(
+                "that of {sequence} (CACHE {cache}) {visits} times a second",
+                sequence=one.sequence,
+                cache=Count(one.cache),
+                visits=Number(case.needed(versions.per_s(case, one.page_visits))),
+            )
+            for one in worst
+        ),
     )
 
 
-def _remedy(worst: SequenceVisits) -> Message:
+def _remedy(worst: Sequence[SequenceVisits]) -> Message:
     return say(
-        "Let sessions take more values at a time: ALTER SEQUENCE {sequence} CACHE {cache}. Values "
-        "of different sessions are then no longer in the order in which they were taken, and a "
-        "session that ends loses those that it has left.",
-        sequence=worst.sequence,
-        cache=str(FEWER * worst.cache),
+        "Let sessions take more values at a time: {statements}. Values of different sessions are "
+        "then no longer in the order in which they were taken, and a session that ends loses those "
+        "that it has left.",
+        statements=_some(
+            f"ALTER SEQUENCE {one.sequence} CACHE {FEWER * one.cache}" for one in worst
+        ),
     )
 
 
-def _evidence(case: Case, visits: float) -> Iterator[Evidence]:
-    yield case.seen(say("visits to the sequence's page"), visits, say_in("unit", "/s"))
+def _some(parts: Iterable[str]) -> Joined:
+    """The first of these, and how many more there are."""
+    first = tuple(parts)
+    more = len(first) - _SHOWN
+    return Joined([*first[:_SHOWN], say("{more} more", more=more)] if more > 0 else first)
+
+
+def _evidence(case: Case, worst: Sequence[SequenceVisits]) -> Iterator[Evidence]:
+    for one in worst[:_SHOWN]:
+        visits = case.needed(versions.per_s(case, one.page_visits))
+        page = say("visits to the page of {sequence}", sequence=one.sequence)
+        yield case.seen(page, visits, say_in("unit", "/s"))
     most = max(map(versions.changes_of, versions.tables(case) or ()), default=0)
     changes = versions.per_s(case, most)
     if changes is not None:
@@ -122,7 +162,7 @@ def _holds(case: Case) -> Holds | None:
     found = contended(case, _NAMES) if case.states() else None
     if found is None:
         return None
-    latches = found.of(part(case)).holds.parts
+    latches = found.of(_part_of_named(case)).holds.parts
     return parts_of({**latches, **parts_of_work(case, _cores(case))})
 
 
