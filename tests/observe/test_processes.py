@@ -109,6 +109,11 @@ def test_a_status_without_both_figures_says_nothing_of_memory(text: str) -> None
     )
 
 
+def test_pages_that_are_swapped_out_are_still_the_process_s_own() -> None:
+    text = "VmPTE:\t  8 kB\nVmSwap:\t  {} kB\nRssAnon:\t {} kB\n"
+    assert memory_in(text.format(0, 12)) == memory_in(text.format(9, 3)) == (12 * 1024, 8 * 1024)
+
+
 def test_a_number_inside_is_that_of_the_innermost_namespace() -> None:
     assert number_inside("Name:\tpostgres\nNSpid:\t4711\t12\t7\nState:\tS\n") == 7
     assert number_inside(Path("/proc/self/status").read_text()) in (None, os.getpid())

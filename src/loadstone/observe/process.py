@@ -18,10 +18,11 @@ _IO = {
     "syscr": "process.read_calls",
     "syscw": "process.write_calls",
 }
-_MEMORY = [
-    re.compile(rf"^{name}:\s+(\d{{1,15}}) kB$", re.MULTILINE) for name in ("RssAnon", "VmPTE")
-]
-"""Of some sixty lines two."""
+_OWN, _SWAPPED, _TABLES = (
+    re.compile(rf"^{name}:\s+(\d{{1,15}}) kB$", re.MULTILINE)
+    for name in ("RssAnon", "VmSwap", "VmPTE")
+)
+"""Of some sixty lines three. A kernel without swap has no line for what is swapped."""
 
 
 def stat(text: str, scale: Scale, into: Figures) -> None:
@@ -72,10 +73,17 @@ def stopped(text: str) -> float:
 
 
 def memory_in(text: str) -> tuple[float, float] | None:
-    """Parse /proc/PID/status: bytes that no file and no shared memory has, and of page tables."""
-    found = [pattern.search(text) for pattern in _MEMORY]
-    own, tables = (1024 * float(one[1]) if one else None for one in found)
-    return None if own is None or tables is None else (own, tables)
+    """Parse /proc/PID/status: bytes that no file and no shared memory has, and of page tables.
+
+    Bytes that are swapped out are still the process's own.
+    """
+    own, swapped, tables = (_bytes_in(text, line) for line in (_OWN, _SWAPPED, _TABLES))
+    return None if own is None or tables is None else (own + (swapped or 0.0), tables)
+
+
+def _bytes_in(text: str, line: re.Pattern[str]) -> float | None:
+    found = line.search(text)
+    return 1024 * float(found[1]) if found else None
 
 
 def tree_io(texts: Iterable[str], into: Figures) -> None:
