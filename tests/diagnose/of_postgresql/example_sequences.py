@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.of_postgresql.figures import Figures, a_case, at
 from diagnose.of_postgresql.tables import a_sequence, a_table
 from loadstone.diagnosis.rules.postgresql import sequences
+from loadstone.model.account import Account
 from loadstone.model.hot_spots import HotSpots, SequenceVisits, TableVersions
 
 WAITS = {"state.LWLock:BufferContent": 6.0}
 SAME_PAGES = an_account(latch=0.4, on_core=0.1)
 
 
-def waiting(*used: SequenceVisits, tables: tuple[TableVersions, ...] = ()) -> Figures:
+def waiting(
+    *used: SequenceVisits,
+    tables: tuple[TableVersions, ...] = (),
+    account: Account = SAME_PAGES,
+    means: Mapping[str, float] = WAITS,
+) -> Figures:
     """Users that wait for pages, next to these sequences and tables."""
-    return at(
-        SAME_PAGES, means=WAITS, step={"hot_spots": HotSpots(versions=tables, sequences=used)}
-    )
+    spots = HotSpots(versions=tables, sequences=used)
+    return at(account, means=means, step={"hot_spots": spots})
 
 
 NUMBERED = a_table(inserted=400_000, updated=0, hot_updated=0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.accounts import by_place
+from diagnose.accounts import an_account, by_place
 from diagnose.of_postgresql.example_sequences import NUMBERED, waiting
 from diagnose.of_postgresql.figures import Figures, a_case
 from diagnose.of_postgresql.tables import a_sequence, a_statement, a_table
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.rules.postgresql import hot_pages
 from loadstone.model.finding import Finding
-from loadstone.model.hot_spots import SequenceVisits
+from loadstone.model.hot_spots import SequenceVisits, TableVersions
 
 OTHERS = tuple(NUMBERED.model_copy(update={"inserted": 25_000}) for _ in range(16))
 """As many rows in sixteen tables."""
@@ -62,6 +62,35 @@ def test_a_sequence_for_many_tables_has_most_of_the_waits_and_their_pages_the_re
     by_cause = found(waiting(a_sequence(400_000), tables=OTHERS))
     both = [claimed(by_cause[cause]) for cause in ("sequences", "hot-pages")]
     assert both == pytest.approx([0.4 * 16 / 25, 0.4 * 9 / 25])
+
+
+@pytest.mark.parametrize("event", ["LWLock:BufferContent", "Buffer:BufferExclusive"])
+@pytest.mark.parametrize("other", ["BufferPin:BufferPin", "Buffer:BufferShared"])
+def test_waits_that_no_sequence_makes_are_all_of_hot_pages(event: str, other: str) -> None:
+    means = {f"state.{event}": 3.0, f"state.{other}": 3.0}
+    by_cause = found(waiting(a_sequence(400_000), tables=OTHERS, means=means))
+    both = [claimed(by_cause[cause]) for cause in ("sequences", "hot-pages")]
+    assert both == pytest.approx([0.2 * 16 / 25, 0.2 * 9 / 25 + 0.2])
+    alone = found(waiting(a_sequence(400_000), means={f"state.{other}": 6.0}))
+    assert "sequences" not in alone and claimed(alone["hot-pages"]) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("latch", "tables", "causes"),
+    [
+        (0.07, (NUMBERED,), {"hot-pages"}),
+        (0.07, OTHERS, {"sequences"}),
+        (0.049, OTHERS, set()),
+        (0.049, (), set()),
+    ],
+)
+def test_of_waits_that_are_much_together_the_larger_part_is_named(
+    latch: float, tables: tuple[TableVersions, ...], causes: set[str]
+) -> None:
+    little = an_account(latch=latch, on_core=0.1)
+    by_cause = found(waiting(a_sequence(400_000), tables=tables, account=little))
+    assert by_cause.keys() & {"sequences", "hot-pages"} == causes
+    assert sum(claimed(by_cause[cause]) for cause in causes) < latch
 
 
 @pytest.mark.parametrize("referenced", [True, False])

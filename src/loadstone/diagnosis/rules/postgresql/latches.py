@@ -7,8 +7,8 @@ Source: https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import Holds, parts_of
@@ -50,20 +50,18 @@ class Contended:
         """Its part of the waits for latches."""
         return parts_of({"latch": self.part})
 
-    def of(self, part: float) -> Contended:
-        """So large a part of them, 0 to 1."""
-        return replace(self, share=part * self.share, part=part * self.part)
 
-
-def contended(case: Case, names: Collection[str]) -> Contended | None:
-    """The waits in states with these names; `None`: nobody waits for them.
+def contended(case: Case, parts: Mapping[str, float]) -> Contended | None:
+    """The waits in states with these names, of each so large a part, 0 to 1; `None`: there is none.
 
     Raises:
         Missing: the states of the connections were not observed.
     """
     states = case.needed(case.states())
     waits = {state: seen for state, seen in states.items() if _is_latch(state)}
-    own = {state: seen for state, seen in waits.items() if state in names and seen}
+    own = {
+        state: part * seen for state, seen in waits.items() if (part := parts.get(state)) and seen
+    }
     if not own:
         return None
     part = sum(own.values()) / sum(waits.values())
@@ -81,13 +79,19 @@ class Lock:
     what: Message
     """What it protects, and so what its users do."""
     remedy: Message
-    part: Callable[[Case], float] = lambda _case: 1.0
-    """Of the waits with these names the part that is for it, 0 to 1: names may be shared."""
+    shared: Callable[[Case], Mapping[str, float]] = lambda _case: {}
+    """Of the waits with those names that it shares with another cause, the part that is for it, 0
+    to 1."""
 
     def judge(self, case: Case, *evidence: Evidence) -> Finding | None:
-        """Users that wait for it, if they do so for a noticeable part of their time."""
-        found = self._contended(case)
-        if found is None or found.share < SHARE:
+        """Users that wait for it, if they do so for a noticeable part of their time.
+
+        Where causes share waits that are noticeable together, that with most of them is named.
+        """
+        found, both = self._contended(case), contended(case, self._whole)
+        if found is None or both is None or both.share < SHARE:
+            return None
+        if found.share < min(SHARE, both.share / 2):
             return None
         return Finding(
             cause=self.cause,
@@ -105,7 +109,7 @@ class Lock:
             evidence=(
                 case.seen(
                     say("users that wait for such locks"),
-                    found.share,
+                    both.share,
                     say("of their time"),
                     SHARE,
                 ),
@@ -131,8 +135,11 @@ class Lock:
         return found.holds if found else None
 
     def _contended(self, case: Case) -> Contended | None:
-        found = contended(case, self.names)
-        return found and found.of(self.part(case))
+        return contended(case, {**self._whole, **self.shared(case)})
+
+    @property
+    def _whole(self) -> Mapping[str, float]:
+        return dict.fromkeys(self.names, 1.0)
 
 
 def named(*names: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ https://www.postgresql.org/docs/current/sql-createsequence.html
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
@@ -77,18 +77,23 @@ def _waits(found: Sequence[SequenceVisits]) -> int:
     return sum(one.page_visits**2 for one in found)
 
 
-_NAMES = named("BufferContent", "buffer_content")
+NAMES = (*named("BufferContent", "buffer_content"), "Buffer:BufferExclusive")
+"""States of waits for a page that others have for themselves; the last from version 19 on."""
+
+
+def _waits_for_named(case: Case) -> Mapping[str, float]:
+    return dict.fromkeys(NAMES, _part_of_named(case))
 
 
 def judge(case: Case) -> Finding | None:
     """Waits for pages, as far as these are those of sequences."""
-    if contended(case, _NAMES) is None:
+    if contended(case, dict.fromkeys(NAMES, 1.0)) is None:
         return None
     found = case.needed(versions.sequences(case))
     if not found:
         return None
     worst = _named(found)
-    lock = Lock("sequences", _NAMES, _what(case, worst), _remedy(worst), _part_of_named)
+    lock = Lock("sequences", NAMES, _what(case, worst), _remedy(worst), _waits_for_named)
     return _with_work(case, lock.judge(case, *_evidence(case, worst)))
 
 
@@ -159,11 +164,10 @@ def _evidence(case: Case, worst: Sequence[SequenceVisits]) -> Iterator[Evidence]
 
 
 def _holds(case: Case) -> Holds | None:
-    found = contended(case, _NAMES) if case.states() else None
+    found = contended(case, _waits_for_named(case)) if case.states() else None
     if found is None:
         return None
-    latches = found.of(_part_of_named(case)).holds.parts
-    return parts_of({**latches, **parts_of_work(case, _cores(case))})
+    return parts_of({**found.holds.parts, **parts_of_work(case, _cores(case))})
 
 
 RULE = Rule(
