@@ -9,7 +9,7 @@ from diagnose.of_postgresql.example_sequences import NUMBERED, waiting
 from diagnose.of_postgresql.figures import Figures, a_case
 from diagnose.of_postgresql.tables import a_sequence, a_statement, a_table
 from loadstone.diagnosis.diagnose import diagnosis_of
-from loadstone.diagnosis.rules.postgresql import hot_pages
+from loadstone.diagnosis.rules.postgresql import hot_pages, sequences
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import SequenceVisits, TableVersions
 
@@ -46,6 +46,19 @@ def test_visits_take_the_cores_as_well() -> None:
     # 0.22 of the 1.6 cores that the users' sessions are on.
     assert by_place(one) == pytest.approx({"latch": 0.4, "on core": 0.1 * 0.22 / 1.6})
     assert "The visits themselves take 1.4 % of the users' time." in one.sentence
+    # What is next to nothing is claimed as well, and no word is lost about it.
+    few = found(waiting(a_sequence(400_000)))["sequences"]
+    assert "The visits themselves" not in few.sentence
+    assert (few.acts_on, by_place(few)["on core"] > 0) == ("server CPU", True)
+
+
+def test_without_an_account_nothing_is_said_of_the_cores() -> None:
+    made = waiting(a_sequence(20_000_000))
+    made.step["account"] = None
+    one = sequences.RULE.judge(a_case(made))
+    assert one is not None and one.share == pytest.approx(6 / 16)
+    assert "The visits themselves" not in one.sentence
+    assert one.acts_on is None
 
 
 def test_the_last_leaf_of_an_index_and_rows_of_one_page_are_no_sequence() -> None:

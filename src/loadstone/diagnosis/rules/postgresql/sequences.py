@@ -41,6 +41,9 @@ FEWER = 100
 NAMED = 0.1
 """[P] Of the waits for the most visited one, those for a sequence that is named next to it."""
 
+SAID = 0.01
+"""[P] Share of the users' time from which it is said what the visits themselves take."""
+
 _SHOWN = 5
 """Sequences that a sentence names."""
 
@@ -98,14 +101,14 @@ def judge(case: Case) -> Finding | None:
 
 
 def _with_work(case: Case, found: Finding | None) -> Finding | None:
-    """The finding of the waits, with what the visits take of the cores."""
-    if found is None or found.share is None:
+    """The finding of the waits, with what the visits take of the cores, as far as that is known."""
+    taken = page_images.time_of(case, parts_of_work(case, _cores(case)))
+    if found is None or found.share is None or not taken:
         return found
-    taken = page_images.time_of(case, parts_of_work(case, _cores(case))) or 0.0
     said = say("The visits themselves take {share} of the users' time.", share=Percent(taken))
     return found.model_copy(
         update={
-            "sentence": sentences(found.sentence, said),
+            "sentence": sentences(found.sentence, *([said] if taken >= SAID else [])),
             "share": min(found.share + taken, 1.0),
             "acts_on": "server CPU",
         }
