@@ -51,27 +51,27 @@ def test_visits_to_a_sequence_are_one_for_as_many_values_as_its_cache(
     server: Server, database: str
 ) -> None:
     server.asked(
-        'CREATE SEQUENCE "One"; CREATE SEQUENCE ten CACHE 10; CREATE SEQUENCE none', database
+        'CREATE SEQUENCE "One"; CREATE SEQUENCE none;'
+        " CREATE SEQUENCE ten AS int INCREMENT -1 CACHE 10; CREATE SEQUENCE ring CYCLE",
+        database,
     )
     before = snapshot(local(server, database))
-    took = "SELECT count(nextval('\"One\"')), count(nextval('ten')) FROM generate_series(1, 1000)"
-    server.asked(took, database)
+    server.asked(
+        "SELECT count(nextval('\"One\"')), count(nextval('ten')) FROM generate_series(1, 1000);"
+        " SELECT nextval('ring')",
+        database,
+    )
     until = time.monotonic() + DEADLINE_S
-    while len(found := _sequences(difference(before, snapshot(local(server, database))))) < 2:
+    while len(found := difference(before, snapshot(local(server, database))).sequences or ()) < 3:
         assert time.monotonic() < until
         time.sleep(0.05)
-    assert list(found) == ['public."One"', "public.ten"]
-    assert {name: cache for name, (_, cache) in found.items()} == {
-        'public."One"': 1,
-        "public.ten": 10,
-    }
+    one, ten, ring = found
+    assert (one.sequence, one.cache, one.values) == ('public."One"', 1, 2.0**63)
+    assert (ten.sequence, ten.cache, ten.values) == ("public.ten", 10, 2.0**31 - 1)
+    assert (ring.sequence, ring.values) == ("public.ring", None)
     # A few more are for finding the sequence.
-    assert 1000 <= found['public."One"'][0] < 1010
-    assert 100 <= found["public.ten"][0] < 110
-
-
-def _sequences(spots: HotSpots) -> dict[str, tuple[int, int]]:
-    return {one.sequence: (one.page_visits, one.cache) for one in spots.sequences or ()}
+    assert 1000 <= one.page_visits < 1010
+    assert 100 <= ten.page_visits < 110
 
 
 def test_who_may_not_read_sequences_still_reads_the_rest(server: Server, database: str) -> None:

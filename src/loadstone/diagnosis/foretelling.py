@@ -126,7 +126,12 @@ def _is_in_part(finding: Finding, case: Case) -> bool:
 
 
 def _is_ended(finding: Finding, case: Case) -> bool:
-    """Whether the remedy ends what a finding without a trial claims."""
+    """Whether the remedy ends what a finding without a trial claims.
+
+    Of the values that sessions take at a time, those that end lose as many as they have left.
+    """
+    if finding.cause == "sequences" and case.step.connects:
+        return False
     on_postgresql = case.family == POSTGRESQL and finding.cause in _ENDED_ON_POSTGRESQL
     return on_postgresql or finding.cause in ENDED
 

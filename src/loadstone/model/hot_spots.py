@@ -111,6 +111,9 @@ class SequenceVisits(Frozen):
     sequence: str = _said("schema.sequence, in quotes where a statement needs them")
     page_visits: int = _said("accesses to its page: one for as many values as `cache` says")
     cache: int = _said("values that a session takes at a time (CACHE)")
+    values: float | None = Field(
+        default=None, description="values from its least to its greatest; null: it begins again"
+    )
 
 
 class Keeper(Frozen):

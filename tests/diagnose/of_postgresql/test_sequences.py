@@ -163,6 +163,31 @@ def test_of_many_that_are_used_alike_some_are_named_and_the_others_are_counted()
     assert "ALTER SEQUENCE public.s4 CACHE 100, 7 more." in str(one.remedy)
 
 
+def test_where_sessions_do_not_last_nothing_is_foretold_of_values_that_they_keep() -> None:
+    made = waiting(a_sequence(400_000))
+    made.step["connects"] = 9000
+    one = found(made)["sequences"]
+    assert one.foretold is None
+    assert str(one.remedy).startswith("Let clients keep their connections")
+    assert "ALTER SEQUENCE public.ticket CACHE 100." in str(one.remedy)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (32_766.0, "has 32,766 values, enough for 328 sessions"),
+        (2.0**31 - 2, "has 2,147,483,646 values, enough for 21,474,836 sessions"),
+        (2.0**63, None),
+        (None, None),
+    ],
+)
+def test_a_sequence_with_few_values_is_soon_used_up(values: float | None, said: str | None) -> None:
+    small = a_sequence(400_000).model_copy(update={"values": values})
+    remedy = str(found(waiting(small))["sequences"].remedy)
+    assert (said or "no longer in the order") in remedy
+    assert ("a bigint" in remedy) is bool(said)
+
+
 def test_without_the_views_of_tables_they_are_waits_for_pages() -> None:
     made = waiting()
     made.step["hot_spots"] = None

@@ -87,7 +87,8 @@ up pages is not in the way of a HOT update."""
 
 _SEQUENCES = f"""
 SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname),
-  pg_stat_get_blocks_fetched(c.oid), s.seqcache
+  pg_stat_get_blocks_fetched(c.oid), s.seqcache,
+  CASE WHEN NOT s.seqcycle THEN (s.seqmax::numeric - s.seqmin) / abs(s.seqincrement) END::float8
 FROM pg_sequence AS s JOIN pg_class AS c ON c.oid = s.seqrelid
   JOIN pg_namespace AS n ON n.oid = c.relnamespace
 ORDER BY 3 DESC LIMIT {_READ}
@@ -161,6 +162,7 @@ class _Sequence(NamedTuple):
     name: str
     page_visits: int
     cache: int
+    values: float | None
 
 
 @dataclass(frozen=True)
@@ -306,7 +308,11 @@ def _visited(
         visits = _less(now.page_visits, then.page_visits if then else 0)
         if visits:
             name = plain(now.name, _NAME)
-            found.append(SequenceVisits(sequence=name, page_visits=visits, cache=now.cache))
+            found.append(
+                SequenceVisits(
+                    sequence=name, page_visits=visits, cache=now.cache, values=now.values
+                )
+            )
     return sorted(found, key=lambda one: one.page_visits, reverse=True)
 
 

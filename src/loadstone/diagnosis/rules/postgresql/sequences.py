@@ -41,6 +41,10 @@ FEWER = 100
 NAMED = 0.1
 """[P] Of the waits for the most visited one, those for a sequence that is named next to it."""
 
+SESSIONS = 1e9
+"""[P] Sessions that a sequence must have values for: a thousand that end a second are as many in
+twelve days."""
+
 SAID = 0.01
 """[P] Share of the users' time from which it is said what the visits themselves take."""
 
@@ -96,7 +100,7 @@ def judge(case: Case) -> Finding | None:
     if not found:
         return None
     worst = _named(found)
-    lock = Lock("sequences", NAMES, _what(case, worst), _remedy(worst), _waits_for_named)
+    lock = Lock("sequences", NAMES, _what(case, worst), _remedy(case, worst), _waits_for_named)
     return _with_work(case, lock.judge(case, *_evidence(case, worst)))
 
 
@@ -125,27 +129,47 @@ def _what(case: Case, worst: Sequence[SequenceVisits]) -> Message:
     return say(
         "All values of a sequence come from one page, which sessions lock one after the other: "
         "{pages}.",
-        pages=_some(
-            say(
-                "that of {sequence} (CACHE {cache}) {visits} times a second",
-                sequence=one.sequence,
-                cache=Count(one.cache),
-                visits=Number(case.needed(versions.per_s(case, one.page_visits))),
-            )
-            for one in worst
-        ),
+        pages=_some(_page(case, one) for one in worst),
     )
 
 
-def _remedy(worst: Sequence[SequenceVisits]) -> Message:
+def _page(case: Case, one: SequenceVisits) -> Message:
     return say(
+        "that of {sequence} (CACHE {cache}) {visits} times a second",
+        sequence=one.sequence,
+        cache=Count(one.cache),
+        visits=Number(case.needed(versions.per_s(case, one.page_visits))),
+    )
+
+
+def _remedy(case: Case, worst: Sequence[SequenceVisits]) -> Message:
+    statements = _some(f"ALTER SEQUENCE {one.sequence} CACHE {FEWER * one.cache}" for one in worst)
+    said = say(
         "Let sessions take more values at a time: {statements}. Values of different sessions are "
         "then no longer in the order in which they were taken, and a session that ends loses those "
         "that it has left.",
-        statements=_some(
-            f"ALTER SEQUENCE {one.sequence} CACHE {FEWER * one.cache}" for one in worst
-        ),
+        statements=statements,
     )
+    if case.step.connects:
+        said = say(
+            "Let clients keep their connections, as a session that ends, or has DISCARD ALL, loses "
+            "the values that it has left; then let sessions take more at a time: {statements}.",
+            statements=statements,
+        )
+    return sentences(said, *_used_up(worst))
+
+
+def _used_up(worst: Sequence[SequenceVisits]) -> Iterator[Message]:
+    """Of sequences with few values, how soon sessions that end use them up."""
+    for one in worst[:_SHOWN]:
+        if one.values is not None and one.values < SESSIONS * FEWER * one.cache:
+            yield say(
+                "{sequence} has {values} values, enough for {sessions} sessions that lose theirs: "
+                "first make it, and what keeps its values, a bigint.",
+                sequence=one.sequence,
+                values=Number(one.values),
+                sessions=Number(one.values / (FEWER * one.cache)),
+            )
 
 
 def _some(parts: Iterable[str]) -> Joined:
