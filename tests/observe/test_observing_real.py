@@ -29,6 +29,7 @@ from loadstone.families import connect
 from loadstone.model.observed import SourceName
 from loadstone.model.result import StepResult
 from loadstone.model.target import Credentials, Endpoint, Target
+from loadstone.mysql.processlist import number_of
 from loadstone.observe.mysql.counters import canonical
 from loadstone.observe.mysql.server import ServerSource
 from loadstone.observe.mysql.sessions import MysqlSessions
@@ -494,6 +495,79 @@ def test_statements_in_the_queue_of_a_pool_are_seen_by_anybody(pool: Pool) -> No
     assert sessions.thread is None
     # Our own questions wait in it as well, which takes no core.
     assert took_s / 2 < waited_s < took_s
+
+
+def test_a_statement_at_work_stays_so_though_the_next_one_is_in_the_queue(pool: Pool) -> None:
+    """The queues are read after the list: by then commits have ended, and their sessions wait."""
+    one_group = {name: POOLED[name] for name in ("thread_handling", "thread_pool_size")}
+    server = pool.server("mariadb", one_group)
+    over = threading.Event()
+    with contextlib.ExitStack() as stack:
+        administration = stack.enter_context(server.connect())
+        stack.callback(_do, administration, "DROP TABLE entries")
+        _do(administration, "CREATE TABLE entries (id INT AUTO_INCREMENT PRIMARY KEY)")
+        for _ in range(64):
+            session = stack.enter_context(connect(server.endpoint(), Timeouts(statement_s=60)))
+            asking = threading.Thread(target=_ask_until, args=(over, session, INSERT))
+            asking.start()
+            stack.callback(asking.join)
+        stack.callback(over.set)
+        sessions = stack.enter_context(contextlib.closing(MysqlSessions(server.endpoint())))
+        sessions.look()
+        rows = [row for _ in range(200) for row in sessions._listed()]
+    at_work = [state for _, _, _, _, command, state, _ in rows if command in ("Query", "Execute")]
+    assert "Commit" in at_work
+    assert "Thread pool queue" not in at_work
+
+
+INSERT = "INSERT INTO entries VALUES ()"
+
+
+def test_in_a_pool_there_may_be_nobody_but_who_asks(pool: Pool) -> None:
+    server = pool.server("mariadb", {**QUICK, **POOLED})
+    login = Credentials(password=SecretStr("plain-words"), may_go_in_clear=True)
+    with user_without_rights(server) as target:
+        sessions = MysqlSessions(Endpoint(target=target, credentials=login))
+        with contextlib.closing(sessions):
+            assert sessions.look() == ()
+
+
+@pytest.mark.parametrize("sysdate_is_now", ["OFF", "ON"])
+def test_who_waits_for_a_row_is_seen_in_a_pool(pool: Pool, sysdate_is_now: str) -> None:
+    """Without a clock that goes on during a statement nothing of the answer's time is a wait."""
+    setting = {"sysdate_is_now": "ON"} if sysdate_is_now == "ON" else {}
+    server = pool.server("mariadb", {**QUICK, **POOLED, **setting})
+    with contextlib.ExitStack() as stack:
+        holder, waiter = (
+            stack.enter_context(connect(server.endpoint(), Timeouts(statement_s=60)))
+            for _ in range(2)
+        )
+        stack.callback(_do, holder, "DROP TABLE counts")
+        _do(holder, "CREATE TABLE counts (id INT PRIMARY KEY, number INT)")
+        _do(holder, "INSERT INTO counts VALUES (1, 0)")
+        _do(holder, "BEGIN")
+        _do(holder, COUNT)
+        counting = threading.Thread(target=_do, args=(waiter, COUNT))
+        counting.start()
+        stack.callback(counting.join)
+        stack.callback(_do, holder, "COMMIT")
+        sessions = stack.enter_context(contextlib.closing(MysqlSessions(server.endpoint())))
+        deadline = time.monotonic() + 10
+        sessions.look()
+        while not (waiting := sessions.row_waiters()):
+            assert time.monotonic() < deadline
+            time.sleep(sessions.rows_kept_s)
+        assert waiting == {number_of(waiter)}
+        waited_s = sessions.round_trip_s()
+    assert waited_s == 0 if sysdate_is_now == "ON" else waited_s > 0
+
+
+COUNT = "UPDATE counts SET number = number + 1 WHERE id = 1"
+
+
+def _do(session: Connection, text: str) -> None:
+    with session.cursor() as cursor:
+        cursor.execute(text)
 
 
 def _ask_until(over: threading.Event, session: Connection, text: str) -> None:

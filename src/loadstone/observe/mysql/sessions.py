@@ -42,19 +42,22 @@ def _list_of(table: str, prefix: str, thread: str, state: str = "", also: str = 
 
 
 _MARIADB = _list_of("information_schema.PROCESSLIST", "", "TID")
-_WORKED_US = ", TIMESTAMPDIFF(MICROSECOND, NOW(6), MAX(SYSDATE(6)))"
-"""A column with the time from when a thread of the pool takes up the question to the last row."""
+_WORKED_US = ", TIMESTAMPDIFF(MICROSECOND, NOW(6), IFNULL(MAX(SYSDATE(6)), SYSDATE(6)))"
+"""A column with the time from when a thread of the pool takes up the question to the last row, or
+to the end where there is no row; zero of a server with --sysdate-is-now."""
 
 _POOLED = _list_of(
     "information_schema.PROCESSLIST",
     "",
     "0",
-    "IF(ID IN (SELECT CONNECTION_ID FROM information_schema.THREAD_POOL_QUEUES),"
+    "IF(COMMAND IN ('Sleep', 'Connect')"
+    " AND ID IN (SELECT CONNECTION_ID FROM information_schema.THREAD_POOL_QUEUES),"
     " 'Thread pool queue', IFNULL(STATE, ''))",
     also=_WORKED_US,
 )
 """With a state that MariaDB's list does not have: nobody has read the session's statement yet, so
-that it seems to wait for its client."""
+that it seems to wait for its client. The queues are read after the list: a statement that it shows
+at work may have ended, and the session's next one may wait there."""
 
 _MYSQL = _list_of("performance_schema.threads", "PROCESSLIST_", "IFNULL(THREAD_OS_ID, 0)")
 _WITHOUT_SCHEMA = _list_of("information_schema.PROCESSLIST", "", "0")
@@ -63,9 +66,9 @@ _SHOWN_MOST = 64
 """Of more sessions, a list as one text costs less than rows."""
 
 _LONG_LISTS = "SET SESSION group_concat_max_len = 16777216"
-_WAIT_FOR_ROWS = (
-    "SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
-)
+_OF_ROW_WAITERS = " FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
+_WAIT_FOR_ROWS = "SELECT trx_mysql_thread_id" + _OF_ROW_WAITERS
+_POOLED_WAIT_FOR_ROWS = "SELECT GROUP_CONCAT(trx_mysql_thread_id)" + _WORKED_US + _OF_ROW_WAITERS
 _VARIABLES = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'performance_schema',"
     " 'thread_handling', 'log_bin_basename')"
@@ -157,10 +160,16 @@ class MysqlSessions:
             self._statement, self.why_no_threads = _WITHOUT_SCHEMA, error.message
             found = self._rows(None)
         if self._statement == _POOLED:
-            self._waited_s += time.monotonic() - began_s - found[0][1] / 1e6
-        text = found[0][0] or b""
-        listed = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        return [row.split(_UNIT) for row in listed.split(_RECORD) if row]
+            self._count_wait(began_s, found[0][1])
+        return [row.split(_UNIT) for row in _text(found[0][0]).split(_RECORD) if row]
+
+    def _count_wait(self, began_s: float, worked_us: int) -> None:
+        """Count the wait of a question in the pool's queue.
+
+        A server that does not know for how long it worked may have worked all the time.
+        """
+        if worked_us > 0:
+            self._waited_s += time.monotonic() - began_s - worked_us / 1e6
 
     def _shown(self) -> list[list[str]]:
         """The same rows at a third of the cost, by SHOW; empty if it does not have their threads.
@@ -200,13 +209,14 @@ class MysqlSessions:
             return None
         self._rows_s = now_s
         try:
-            return {int(row[0]) for row in self._rows(_WAIT_FOR_ROWS)}
+            if self._statement != _POOLED:
+                return {int(row[0]) for row in self._rows(_WAIT_FOR_ROWS)}
+            ((numbers, worked_us),) = self._rows(_POOLED_WAIT_FOR_ROWS)
         except _Refused:
             self._sees_rows = False
             return None
-        finally:
-            # Of as few rows as a pool has statements, nearly all is the wait in its queue.
-            self._waited_s += time.monotonic() - now_s
+        self._count_wait(now_s, worked_us)
+        return {int(number) for number in _text(numbers).split(",") if number}
 
     @property
     def rows_kept_s(self) -> float:
@@ -371,6 +381,12 @@ def _commits_in_5_7(state: str, begins: str) -> bool:
     if begins.startswith("commit"):
         return state in _OF_COMMIT
     return state == _AUTOCOMMIT and begins.startswith(_CHANGES)
+
+
+def _text(concatenated: str | bytes | None) -> str:
+    """The text of a GROUP_CONCAT, which is NULL of no rows."""
+    text = concatenated or ""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
 def _asked(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
