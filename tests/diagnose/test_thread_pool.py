@@ -23,8 +23,8 @@ PROCESS = {"process_cpu_user": None, "process_cpu_sys": None}
 
 
 def queued(**inside: float) -> Account:
-    """Nine of ten users are in the pool's queue."""
-    return an_account("sessions", admission=0.9, **inside)
+    """All other users are in the pool's queue."""
+    return an_account("sessions", admission=1 - sum(inside.values()), **inside)
 
 
 def of_one_group(made: Made, account: Account, **variables: str | None) -> Diagnosis:
@@ -41,15 +41,22 @@ def test_whose_statements_share_the_wait_for_a_commit_is_too_small(
 ) -> None:
     """Measured on two cores with 256 users, durable updates and 1, 2 and 16 groups: 2,700, 7,400
     and 10,200 a second on full cores, as 1.6, 2.7 and 10.8 transactions shared a sync."""
-    found = of_one_group(QUEUE.but(host=host), queued(commit=0.08, in_the_server=0.02))
+    found = of_one_group(QUEUE.but(host=host), queued(commit=0.25, in_the_server=0.05))
     assert first(found) == [SMALL]
     pool = named(found, SMALL)
     assert pool.sentence == (
-        "14.4 of 16 users wait in the queue of the thread pool, which has 1 group: the statements "
-        "that it runs spend 80 % of their time at waits that more of them would share, as a "
+        "11.2 of 16 users wait in the queue of the thread pool, which has 1 group: the statements "
+        "that it runs spend 69 % of their time at waits that more of them would share, as a "
         "commit's, and need no core there."
     )
-    assert pool.share == pytest.approx(0.9)
+    assert pool.share == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("host", [FULL, None])
+def test_the_work_that_a_look_displaces_counts(host: dict[str, float | None] | None) -> None:
+    """With one group a look has its only place, so that it sees what waits, and none at work."""
+    made = QUEUE.but(step={"host": None}) if host is None else QUEUE.but(host=host)
+    assert SMALL not in causes_of(of_one_group(made, queued(commit=0.05)))
 
 
 def test_whose_statements_have_all_cores_is_as_it_should_be() -> None:
@@ -66,7 +73,7 @@ def test_whose_statements_have_all_cores_is_as_it_should_be() -> None:
 
 
 def test_does_not_let_more_wait_for_the_same_row() -> None:
-    found = of_one_group(QUEUE.but(host=IDLE), queued(row_lock=0.08, in_the_server=0.02))
+    found = of_one_group(QUEUE.but(host=IDLE), queued(row_lock=0.25, in_the_server=0.05))
     assert SMALL not in causes_of(found)
 
 
@@ -80,7 +87,7 @@ def test_an_exporter_knows_the_cores_but_not_the_server_s_process() -> None:
 
 def test_without_its_host_only_what_its_statements_wait_for_tells() -> None:
     elsewhere = QUEUE.but(step={"host": None})
-    named_so = of_one_group(elsewhere, queued(commit=0.08, in_the_server=0.02))
+    named_so = of_one_group(elsewhere, queued(commit=0.25, in_the_server=0.05))
     assert first(named_so) == [SMALL]
     at_work = of_one_group(elsewhere, queued(commit=0.02, in_the_server=0.08))
     assert first(at_work) == ["not-observed"]
@@ -89,12 +96,56 @@ def test_without_its_host_only_what_its_statements_wait_for_tells() -> None:
 
 def test_a_group_for_each_core_may_be_too_few_where_they_wait() -> None:
     """The groups that would fill the cores: 4 of them use 0.4 of 4 cores."""
-    made = QUEUE.but(host={**IDLE, "process_cpu_user": 0.3, "process_cpu_sys": 0.1})
-    account = queued(commit=0.08, in_the_server=0.02)
+    made = QUEUE.but(users=64, host={**IDLE, "process_cpu_user": 0.3, "process_cpu_sys": 0.1})
+    account = queued(commit=0.25, in_the_server=0.05)
     pool = named(of_one_group(made, account, thread_pool_size="4"), SMALL)
     assert pool.trial is not None
     ((size,),) = (pool.trial.settings,)
     assert (size.name, size.before, size.value) == ("thread_pool_size", "4", "40")
+
+
+def test_there_are_no_more_groups_than_users_who_could_fill_them() -> None:
+    made = QUEUE.but(host={**IDLE, "process_cpu_user": 0.1, "process_cpu_sys": 0.0})
+    trial = named(of_one_group(made, queued(commit=0.25, in_the_server=0.05)), SMALL).trial
+    assert trial and trial.settings[0].value == "16"
+
+
+MARIADB, PERCONA = "10.11.19-MariaDB", "8.0.46-37"
+
+
+@pytest.mark.parametrize(
+    ("version", "handling", "used", "cores", "expected"),
+    [
+        # By size: a group for each core.
+        (MARIADB, "pool-of-threads", 80.0, 112, ("dynamic", "112")),
+        (MARIADB, "pool-of-threads", 80.0, 192, ("start", "192")),
+        # As many as would fill the cores.
+        (MARIADB, "pool-of-threads", 76.8, 96, ("dynamic", "120")),
+        (MARIADB, "pool-of-threads", 19.2, 96, ("start", "480")),
+        (PERCONA, "pool-of-threads", 19.2, 96, ("dynamic", "480")),
+        (PERCONA, "pool-of-threads", 1.92, 96, ("dynamic", "1024")),
+        ("9.7.0", "loaded-dynamically", 19.2, 96, ("start", "480")),
+        ("9.7.0", "loaded-dynamically", 1.92, 96, ("start", "512")),
+        ("8.0.18", "loaded-dynamically", 19.2, 96, None),
+    ],
+)
+def test_a_larger_pool_has_so_many_groups_as_its_server_takes(
+    version: str, handling: str, used: float, cores: int, expected: tuple[str, str] | None
+) -> None:
+    made = QUEUE.but(
+        users=2000, host={**IDLE, "cores": cores, "process_cpu_user": used, "process_cpu_sys": 0.0}
+    )
+    account = queued(commit=0.25, in_the_server=0.05) if cores == 96 else queued(in_the_server=0.2)
+    variables = {"version": version, "thread_handling": handling, "thread_pool_size": "96"}
+    trial = named(of_one_group(made, account, **variables), SMALL).trial
+    assert (trial and (trial.kind, trial.settings[0].value)) == expected
+
+
+def test_twice_as_many_are_tried_where_nobody_knows_the_cores() -> None:
+    account = queued(commit=0.5, in_the_server=0.05)
+    found = of_one_group(QUEUE.but(step={"host": None}), account, thread_pool_size="4")
+    trial = named(found, SMALL).trial
+    assert trial and trial.settings[0].value == "8"
 
 
 def test_who_waits_in_a_queue_does_not_wait_for_the_generator() -> None:

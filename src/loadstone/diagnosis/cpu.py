@@ -26,7 +26,10 @@ peaks.
 OBSERVERS = 1.0
 """Our own connection runs a statement while it counts the running ones."""
 
-POOLS = ("pool-of-threads", "loaded-dynamically")
+PLUGIN = "loaded-dynamically"
+"""The value of thread_handling that means the thread pool of a plugin of MySQL's."""
+
+POOLS = ("pool-of-threads", PLUGIN)
 """Values of thread_handling that mean a thread pool."""
 
 

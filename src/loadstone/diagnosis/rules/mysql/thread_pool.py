@@ -6,7 +6,16 @@ import math
 from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import FULL, POOLS, busy_share, cpu_of, has_pool, is_full, server_cores
+from loadstone.diagnosis.cpu import (
+    FULL,
+    PLUGIN,
+    POOLS,
+    busy_share,
+    cpu_of,
+    has_pool,
+    is_full,
+    server_cores,
+)
 from loadstone.diagnosis.holds import COMMIT, CORES, PAGE_READS, part_of, time_at
 from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
@@ -54,8 +63,18 @@ BUSY_GROUP = 0.7
 ALL_THREADS = 0.9
 """[P] Share of thread_pool_max_threads that are in use."""
 
-MOST_GROUPS = 64
-"""[M] The largest thread_pool_size of MySQL's plugin in 8.0; MariaDB's is 128."""
+OWN_PLACE = 1.0
+"""Statements at work that no look sees: it is a statement of the pool itself, and where there is a
+queue it has the place of one. Those that wait have left theirs to others, so it sees them all."""
+
+MARIADB_GROUPS, MARIADB_GROUPS_AT_START = 128, 100_000
+"""[M] The largest thread_pool_size of MariaDB while it runs, and as an option (MDEV-5205)."""
+
+PERCONA_GROUPS = 1024
+"""[M] The same of Percona Server (MAX_THREAD_GROUPS)."""
+
+PLUGIN_GROUPS, OLD_PLUGIN_GROUPS, MORE_GROUPS_SINCE = 512, 64, (8, 0, 19)
+"""[M] The same of MySQL's plugin, which only reads it when it starts; before 8.0.19 fewer."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -258,8 +277,10 @@ class _Inside:
 
 
 def _inside(case: Case) -> _Inside:
+    """What the looks saw, and what they have displaced; all zero without an account."""
+    seen = case.time_at(*CORES, *PAGE_READS, "disk write", "latch", "other", "sending")
     return _Inside(
-        work=case.time_at(*CORES, *PAGE_READS, "disk write", "latch", "other", "sending") or 0.0,
+        work=0.0 if seen is None else seen + OWN_PLACE / case.users,
         shared=case.time_at(*COMMIT, "paused") or 0.0,
         locks=case.time_at("row lock", "table lock") or 0.0,
     )
@@ -323,24 +344,39 @@ def _larger(few: float | None, *, is_by_size: bool) -> Message:
 def _larger_trial(
     case: Case, few: float | None, groups: float, *, is_by_size: bool
 ) -> Trial | None:
+    subject = say("the small thread pool")
     if few:
-        settings = {"thread_pool_max_threads": "500"}
-    else:
-        size = int(case.host("cores") or 1) if is_by_size else _filling(case, groups)
-        settings = {"thread_pool_size": str(size)}
-    return dynamic(case, settings, say("the small thread pool"))
+        return dynamic(case, {"thread_pool_max_threads": "500"}, subject)
+    wanted = int(case.host("cores") or 1) if is_by_size else _filling(case, groups)
+    while_running, at_start_too = _most_groups(case)
+    size = min(wanted, at_start_too)
+    if size <= groups:
+        return None
+    trial = dynamic if size <= while_running else at_start
+    return trial(case, {"thread_pool_size": str(size)}, subject)
+
+
+def _most_groups(case: Case) -> tuple[int, int]:
+    """The most groups that the server takes while it runs, and when it starts."""
+    release = mysql_release(case.variable("version") or "")
+    if not release:
+        return MARIADB_GROUPS, MARIADB_GROUPS_AT_START
+    if case.variable("thread_handling") == PLUGIN:
+        return 0, PLUGIN_GROUPS if release >= MORE_GROUPS_SINCE else OLD_PLUGIN_GROUPS
+    return PERCONA_GROUPS, PERCONA_GROUPS
 
 
 def _filling(case: Case, groups: float) -> int:
     """So many groups that their statements would use all cores, by what those of now use.
 
-    Twice as many where no look met a statement at work.
+    Twice as many where that, or the number of cores, is not known; never more than users, each of
+    whom has one statement at a time.
     """
-    used = server_cores(case)
+    cores, used = case.host("cores"), server_cores(case)
     if used is None:
         used = _inside(case).work * case.users
-    wanted = groups * (case.host("cores") or 1.0) / used if used else 2 * groups
-    return int(min(max(math.ceil(wanted), groups + 1), MOST_GROUPS))
+    wanted = groups * cores / used if cores and used else 2 * groups
+    return int(min(max(math.ceil(wanted), groups + 1), case.users))
 
 
 def _few_threads(case: Case) -> float | None:
