@@ -130,6 +130,11 @@ class Administration(_Base):
         finally:
             self._read_timeout = statement_s
 
+    def begin(self) -> None:
+        """Start a transaction, in words that MariaDB takes with sql_mode=ORACLE, too."""
+        with self.cursor() as cursor:
+            cursor.execute("START TRANSACTION")
+
     def _get_server_information(self) -> None:
         began = time.monotonic()
         super()._get_server_information()  # type: ignore[misc]

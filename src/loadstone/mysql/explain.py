@@ -12,6 +12,9 @@ from loadstone.mysql.facts import quoted
 from loadstone.servers.connection import Connection
 from loadstone.servers.statements import Access, Prepared, Refusal, RefusalKind, StatementRefused
 
+_OWN_ERRORS = range(2000, 3000)
+"""Those of the client's side, such as a lost connection."""
+
 # ER_PARSE_ERROR, also for statements that EXPLAIN does not accept.
 _PARSE_ERROR = 1064
 _KINDS: dict[RefusalKind, tuple[int, ...]] = {
@@ -56,13 +59,16 @@ def explained(
 
 
 def refusal_of(connection: Connection, sql: str) -> Refusal | None:
-    """Why the server refuses a statement; it is not executed."""
+    """Why the server refuses a statement; it is not executed.
+
+    Raises:
+        pymysql.MySQLError: the server does not answer.
+    """
     # A proxy may give the session, with what is prepared there, to others after a transaction.
     connection.begin()
-    try:
-        return _refused_there(connection, sql)
-    finally:
-        connection.rollback()
+    refusal = _refused_there(connection, sql)
+    connection.rollback()
+    return refusal
 
 
 def _refused_there(connection: Connection, sql: str) -> Refusal | None:
@@ -70,9 +76,17 @@ def _refused_there(connection: Connection, sql: str) -> Refusal | None:
         try:
             cursor.execute("PREPARE loadstone_trial FROM %s", (sql,))
         except pymysql.MySQLError as error:
+            if _is_lost(error):
+                raise
             return _refusal(error)
         cursor.execute("DEALLOCATE PREPARE loadstone_trial")
     return None
+
+
+def _is_lost(error: pymysql.MySQLError) -> bool:
+    """Whether it is PyMySQL's own error, and no answer of the server."""
+    number = error.args[0] if error.args else 0
+    return number == 0 or number in _OWN_ERRORS
 
 
 def refusal_of_column(connection: Connection, name: str, kind: str) -> Refusal | None:

@@ -128,5 +128,6 @@ def _refused(connection: Connection, target: Target, one: Example, known: _Known
     if not known.exists(one.schema):
         return all(table.schema_name is None for table in one.tables)
     family_of(target).use_schema(connection, one.schema)
-    refusal = family_of(target).refusal_of(connection, one.sql)
+    with family_of(target).statement_errors(target):
+        refusal = family_of(target).refusal_of(connection, one.sql)
     return refusal is not None and refusal.kind == "no_such_table"

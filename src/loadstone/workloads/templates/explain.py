@@ -59,7 +59,8 @@ def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
     with connect(endpoint, database=None) as connection:
         for table in template.tables:
             for column in table.columns:
-                refusal = family.refusal_of_column(connection, column.name, column.type)
+                with family.statement_errors(endpoint.target):
+                    refusal = family.refusal_of_column(connection, column.name, column.type)
                 if refusal is not None and refusal.kind in ("grammar", "no_such_type"):
                     line = template.table_lines[table.name][column.name]
                     key = f"table.{table.name}.columns.{column.name}.type"
@@ -141,9 +142,10 @@ def check_statements(
         for one in _each_once(template):
             # With placeholders, as the server must accept values that are not read yet; some
             # statements take only values.
-            refusal = family.refusal_of(connection, one.prepared.sql)
-            if refusal is not None and refusal.kind == "grammar":
-                refusal = family.refusal_of(connection, one.sql)
+            with family.statement_errors(endpoint.target):
+                refusal = family.refusal_of(connection, one.prepared.sql)
+                if refusal is not None and refusal.kind == "grammar":
+                    refusal = family.refusal_of(connection, one.sql)
             if refusal is not None and refusal.kind in ("grammar", "no_such_name"):
                 faults.append(_fault(template, one, refusal))
     if faults:

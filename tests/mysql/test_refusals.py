@@ -1,0 +1,34 @@
+"""Statements that a server only looks at: in any sql_mode, and if the connection is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loadstone.families import connect
+from loadstone.mysql.connect import statement_errors
+from loadstone.mysql.explain import refusal_of
+from loadstone.servers.errors import TargetError
+from pooled import Pool
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+def test_an_sql_mode_in_which_begin_is_no_statement(pool: Pool) -> None:
+    server = pool.server("mariadb")
+    with connect(server.tcp) as connection, connection.cursor() as cursor:
+        cursor.execute("SET SESSION sql_mode = 'ORACLE'")
+        assert refusal_of(connection, "SELECT 1") is None
+        refusal = refusal_of(connection, "SELECT nothing_such")
+    assert refusal is not None and refusal.kind == "no_such_name"
+
+
+def test_a_lost_connection_is_no_refusal_of_the_statement(pool: Pool) -> None:
+    server = pool.server("mariadb")
+    connection: Any = connect(server.tcp)
+    connection.begin()
+    with server.connect() as other, other.cursor() as cursor:
+        cursor.execute(f"KILL {connection.thread_id()}")
+    with pytest.raises(TargetError, match="Lost connection"), statement_errors(server.tcp.target):
+        refusal_of(connection, "SELECT 1")
