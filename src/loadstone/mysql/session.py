@@ -22,6 +22,12 @@ LONGEST_LOCK_WAIT_S = 50
 _NO_SUCH_VARIABLE = 1193
 _ANY_ERROR = 1105
 
+_LEVEL = "SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')"
+"""By either name, as not all servers have both."""
+
+_OF_SNAPSHOTS = "REPEATABLE READ"
+_SNAPSHOT = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+
 
 def bound_lock_waits(connection: Connection) -> None:
     """Limit the lock waits of a connection's statements to less than their own time limit.
@@ -108,7 +114,24 @@ def set_in_session(connection: Connection, target: Target, name: str, value: str
 
 
 def take_snapshot(connection: Connection, target: Target) -> None:
-    """Make all following statements see the data as it is now."""
+    """Make all following statements see the data as it is now.
+
+    Nothing is set where servers' default is in effect, and it is set back while the transaction
+    lasts, whose level stays: a proxy gives sessions to others.
+
+    Raises:
+        TargetError: the server refused, or the connection was lost.
+    """
+    set_level = "SET SESSION TRANSACTION ISOLATION LEVEL"
     with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        cursor.execute(_SNAPSHOT)
+        cursor.execute(_LEVEL)
+        row = cursor.fetchone()
+        level = str(row[1]).replace("-", " ") if row else None
+        if level == _OF_SNAPSHOTS:
+            return
+        connection.rollback()
+        cursor.execute(f"{set_level} {_OF_SNAPSHOTS}")
+        cursor.execute(_SNAPSHOT)
+        if level:
+            cursor.execute(f"{set_level} {level}")
