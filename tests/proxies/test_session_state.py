@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -16,12 +17,15 @@ from cli.person import Person
 from engine.servers import counters, grown
 from loadstone.families import connect
 from loadstone.lab.tables.inspect import look_at_server, try_session
+from loadstone.lab.variables import in_effect
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.plan import Session
+from loadstone.model.plan import READ_ONLY, Session
 from loadstone.model.target import Endpoint
+from loadstone.mysql import session_state
+from loadstone.mysql.session import session_statements, take_snapshot
 from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
-from loadstone.servers.errors import NotInEffect, TargetError
+from loadstone.servers.errors import GuardError, NotInEffect, TargetError
 from pooled import KINDS, Pool
 from proxies.multiplexing import Manner, Multiplexer
 
@@ -66,8 +70,10 @@ def before(person: Person, server: Sandbox) -> Before:
     """Puts a proxy before the server; gives that as an endpoint, and as a URL."""
 
     @contextlib.contextmanager
-    def put(session: Kept, keeps_locks: bool = True) -> Iterator[tuple[Endpoint, str]]:
-        manner = Manner(session=session, keeps_locks=keeps_locks)
+    def put(
+        session: Kept, keeps_locks: bool = True, most: int = Manner.most
+    ) -> Iterator[tuple[Endpoint, str]]:
+        manner = Manner(session=session, keeps_locks=keeps_locks, most=most)
         with contextlib.closing(Multiplexer(server.tcp, manner)) as proxy:
             target = server.tcp.target.model_copy(update={"port": proxy.port})
             endpoint = server.tcp.model_copy(update={"target": target})
@@ -99,6 +105,16 @@ def isolation(person: Person) -> str:
     ((name, _),) = person.rows("SHOW VARIABLES WHERE Variable_name IN"
         " ('tx_isolation', 'transaction_isolation')")  # fmt: skip
     return str(name)
+
+
+def kinds_of_sessions(endpoint: Endpoint, name: str) -> set[str]:
+    """The values of a variable in the sessions that a proxy gives in turn."""
+    found = set()
+    with connect(endpoint) as connection, connection.cursor() as cursor:
+        for _ in range(USERS):
+            cursor.execute(f"SHOW SESSION VARIABLES LIKE '{name}'")
+            found |= {str(value) for _, value in cursor.fetchall()}
+    return found
 
 
 @pytest.mark.parametrize("kept", ["tracked", "pinned"])
@@ -194,21 +210,149 @@ def test_experiments_try_it_too(person: Person, before: Before) -> None:
 
 def test_what_leaves_something_else_in_a_session_is_told(before: Before) -> None:
     makes = Session(init_sql=("CREATE TEMPORARY TABLE mine (a INT)",))
-    stamps = Session(init_sql=("SET SESSION timestamp = 5",))
+    with before("lost") as (endpoint, _):
+        (said,) = try_session(look_at_server(endpoint), makes, 10)
+    assert "it is not known whether all of them have what this statement sets" in str(said)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["SET SESSION sql_log_bin = 0", "SET timestamp = 5", "SET @mine = GET_LOCK('mine', 0)"],
+)
+def test_what_cannot_be_undone_is_not_executed_where_others_get_it(
+    server: Sandbox, before: Before, statement: str
+) -> None:
+    """The first is refused in a transaction, so that no trial can undo it."""
+    session = Session(init_sql=(statement,))
     with before("lost") as (endpoint, _):
         looked = look_at_server(endpoint)
-        for session in (makes, stamps):
-            (said,) = try_session(looked, session, 10)
-            assert str(said).endswith("is not known")
+        earlier = counters(server)
+        with pytest.raises(NotInEffect, match="to other clients"):
+            try_session(looked, session, 10)
+        assert kinds_of_sessions(endpoint, "sql_log_bin") == {"ON"}
+        assert grown(earlier, counters(server), "Com_insert") == {"Com_insert": 0}
+    assert try_session(look_at_server(server.tcp), session, 10) == []
+
+
+@pytest.mark.parametrize("level", ["read-committed", None])
+def test_a_session_that_has_it_already_hides_nothing_of_the_others(
+    server: Sandbox, before: Before, level: str | None
+) -> None:
+    """Another client has left it in the session that what is meant is read in."""
+    own = READ_ONLY["mysql"]
+    session = Session(isolation=level) if level else Session(init_sql=(own,))
+    ((_, _, statement),) = session_statements(session)[1:]
+    with before("lost") as (endpoint, _):
+        looked = look_at_server(endpoint)
+        with contextlib.ExitStack() as stack:
+            spoilt = [stack.enter_context(connect(endpoint)) for _ in range(2)]
+            spoilt[0].begin()
+            with spoilt[1].cursor() as cursor:
+                cursor.execute(statement)
+            spoilt[0].rollback()
+        assert differing(endpoint) == 2
+        expected = NotInEffect if level else GuardError
+        with pytest.raises(expected):
+            for _ in range(2):  # sessions take turns: once the trial begins in either
+                try_session(looked, session, 10)
+
+
+def test_tables_are_not_filled_where_others_get_what_that_sets(
+    person: Person, before: Before
+) -> None:
+    with before("lost") as (endpoint, url):
+        said = person.loadstone("prepare", "--tables", "1", "--target", url, code=ExitCode.GUARD)
+        assert "error: SET SESSION foreign_key_checks = 0 would not be in effect" in said.stderr
+        assert kinds_of_sessions(endpoint, "foreign_key_checks") == {"ON"}
+        assert differing(endpoint) == 1
+    assert person.rows("SHOW TABLES") == []
+
+
+@pytest.mark.parametrize(("level", "sets"), [("REPEATABLE READ", 0), ("SERIALIZABLE", 2)])
+def test_a_snapshot_leaves_its_level_to_nobody(
+    server: Sandbox, before: Before, level: str, sets: int
+) -> None:
+    target = server.tcp.target
+    with before("lost", most=1) as (endpoint, _):
+        connection: Any = connect(endpoint)
+        with connection, connection.cursor() as cursor:
+            cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+            already = connection.session_settings
+            take_snapshot(connection, target)
+            assert len(connection.session_settings) - len(already) == sets
+            connection.rollback()
+            cursor.execute("SHOW SESSION VARIABLES LIKE 't%_isolation'")
+            assert {value for _, value in cursor.fetchall()} == {level.replace(" ", "-")}
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "READ COMMITTED"])
+def test_a_snapshot_sees_no_rows_that_come_later(
+    server: Sandbox, person: Person, level: str
+) -> None:
+    person.rows("CREATE TABLE own (a INT)")
+    with connect(server.tcp) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+        take_snapshot(connection, server.tcp.target)
+        person.rows("INSERT INTO own VALUES (1)", "COMMIT")
+        cursor.execute("SELECT COUNT(*) FROM own")
+        assert cursor.fetchone()[0] == 0
+
+
+def test_all_sessions_that_have_it_are_found(before: Before) -> None:
+    """Statements outside of transactions are executed in one after the other."""
+    with before("lost") as (endpoint, _):
+        looked = look_at_server(endpoint)
+        with pytest.raises(NotInEffect) as refused:
+            try_session(looked, Session(init_sql=(SETS, SETS, SETS)), 10)
+        assert "may still have it" not in refused.value.message
+        assert differing(endpoint) == 1
+
+
+def test_a_value_that_servers_do_not_take_as_they_show_it_is_set_back(before: Before) -> None:
+    """MariaDB shows an empty text."""
+    name = "default_tmp_storage_engine"
+    session = Session(init_sql=(f"SET SESSION {name} = 'MEMORY'", SETS))
+    with before("lost") as (endpoint, _):
+        earlier = kinds_of_sessions(endpoint, name)
+        with pytest.raises(NotInEffect, match="would not be in effect") as refused:
+            try_session(look_at_server(endpoint), session, 10)
+        assert "may still have it" not in refused.value.message
+        assert kinds_of_sessions(endpoint, name) == earlier
+        assert differing(endpoint) == 1
+
+
+@pytest.mark.parametrize("where", ["once it is set", "while it is tried"])
+def test_an_interrupt_leaves_nothing_in_sessions_of_others(
+    before: Before, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    set_on, shown, times = in_effect.set_on, session_state.shown, itertools.count(1)
+
+    def interrupted(*args: Any) -> None:
+        set_on(*args)
+        raise KeyboardInterrupt
+
+    def interrupted_after_the_first_statement(*args: Any) -> Any:
+        if next(times) == 3:
+            raise KeyboardInterrupt
+        return shown(*args)
+
+    if where == "once it is set":
+        monkeypatch.setattr(in_effect, "set_on", interrupted)
+    else:
+        monkeypatch.setattr(session_state, "shown", interrupted_after_the_first_statement)
+    with before("lost") as (endpoint, _):
+        looked = look_at_server(endpoint)
+        with pytest.raises(KeyboardInterrupt):
+            try_session(looked, Session(init_sql=(SETS,)), 10)
+        assert differing(endpoint) == 1
 
 
 def test_a_server_that_refuses_it_is_quoted_and_nothing_of_it_stays(before: Before) -> None:
     session = Session(init_sql=(SETS, "SET SESSION no_such_thing = 1"))
     with before("lost") as (endpoint, _):
         looked = look_at_server(endpoint)
-        with pytest.raises(TargetError, match="no_such_thing.*1193") as refused:
+        with pytest.raises(TargetError, match="no_such_thing.*1193"):
             try_session(looked, session, 10)
-        assert not isinstance(refused.value, NotInEffect)
         assert differing(endpoint) == 1
 
 

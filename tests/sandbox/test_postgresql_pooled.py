@@ -137,7 +137,7 @@ def test_what_a_pooler_of_transactions_loses_is_refused_and_what_it_tracks_holds
         (said,) = try_session(looked, tracked, 10)
         assert "in effect in each of" in str(said)
         (said,) = try_session(looked, Session(init_sql=("SELECT pg_advisory_lock(5)",)), 10)
-        assert str(said).endswith("is not known")
+        assert "it is not known whether" in str(said)
 
 
 @pytest.mark.parametrize("pool", ["20", pytest.param("1", marks=pytest.mark.nightly)])
@@ -164,7 +164,7 @@ def test_a_pooler_of_statements_is_refused_what_cannot_be_tried_there(
         assert sandbox.pooled is not None
         looked = look_at_server(sandbox.pooled)
         assert try_session(looked, Session(), 10) == []
-        with pytest.raises(NotInEffect, match="takes no transactions"):
+        with pytest.raises(NotInEffect, match="cannot be tried in a transaction"):
             try_session(looked, Session(isolation="serializable"), 10)
 
 

@@ -9,12 +9,13 @@ Source: https://proxysql.com/documentation/multiplexing/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.errors import number_in
 from loadstone.mysql.session import words_of_session
-from loadstone.mysql.tokens import NotSql, Token, tokens_of
+from loadstone.mysql.tokens import NotSql, Token, name_of, tokens_of, with_code
 from loadstone.mysql.variables import is_restless
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
@@ -22,10 +23,24 @@ from loadstone.servers.errors import TargetError
 _NUMBER = "SELECT CONNECTION_ID() + 0"
 """ProxySQL answers a plain CONNECTION_ID() itself, with its own number of the client."""
 
-_OTHER = frozenset("GLOBAL PERSIST PERSIST_ONLY PASSWORD STATEMENT ROLE RESOURCE".split())
-"""Words of a SET that sets no variables of the session, or something else besides."""
+_FOR_ALL = frozenset("GLOBAL PERSIST PERSIST_ONLY PASSWORD RESOURCE DEFAULT STATEMENT".split())
+"""What follows SET, or a comma, where nothing of the session is set."""
 
-_OTHER_SCOPES = ("@@GLOBAL.", "@@PERSIST.", "@@PERSIST_ONLY.")
+_OTHER = (_FOR_ALL - {"DEFAULT"}) | {"ROLE", "FROM", "INTO"}
+"""Words of a SET that sets no variables of the session, or does something else besides."""
+
+_PURE = frozenset("SELECT CONCAT CONCAT_WS REPLACE TRIM LOWER UPPER IF IFNULL".split())
+"""What may stand before a parenthesis and changes nothing."""
+
+_BY_WORD: Mapping[str, tuple[str, ...]] = {
+    "ISOLATION": ("transaction_isolation", "tx_isolation"),
+    "ONLY": ("transaction_read_only", "tx_read_only"),
+    "WRITE": ("transaction_read_only", "tx_read_only"),
+    "NAMES": ("character_set_client", "character_set_results"),
+    "CHARACTER": ("character_set_client", "character_set_results"),
+    "CHARSET": ("character_set_client", "character_set_results"),
+}
+"""What statements set without its name, which is not the same on all servers."""
 
 _READ_ONLY = 1238
 
@@ -70,23 +85,44 @@ def shown(
 def only_sets(statement: str) -> bool:
     """Whether a statement does nothing but set what `shown` has."""
     tokens = _tokens(statement)
-    words = [token.text.upper() for token in tokens if token.kind == "word"]
+    words = [name_of(token).upper() for token in tokens if token.kind in ("word", "name")]
     if words[:1] != ["SET"] or words[1:2] == ["TRANSACTION"]:
         return False
-    return not any(
-        word in _OTHER or word.startswith(_OTHER_SCOPES) or is_restless(_variable(word))
-        for word in words[1:]
+    calls = (before for before, after in pairwise(tokens) if after.text == "(")
+    return not (
+        any(token.text == ";" for token in tokens[:-1])
+        or any(each.kind in ("word", "name") and each.text.upper() not in _PURE for each in calls)
+        or any(_scope(word) in _OTHER or is_restless(_variable(word)) for word in words[1:])
     )
 
 
-def attempt(connection: Connection, target: Target, statement: str) -> bool:
+def sets_session(statement: str) -> bool:
+    """Whether a statement is a SET that leaves something in the session, shown or not."""
+    tokens = _tokens(statement)
+    if not tokens or tokens[0].text.upper() != "SET":
+        return False
+    after = [token for before, token in pairwise(tokens) if before.text == ","]
+    return not all(_scope(name_of(each).upper()) in _FOR_ALL for each in (*tokens[1:2], *after))
+
+
+def named(statement: str) -> set[str]:
+    """What a SET names, as `shown` would have it; a server may not know all of it."""
+    tokens = _tokens(statement)
+    if not tokens or tokens[0].text.upper() != "SET":
+        return set()
+    own = {name for token in tokens for name in _BY_WORD.get(token.text.upper(), ())}
+    assigned = (name_of(name) for name, sign in pairwise(tokens) if sign.text in ("=", ":="))
+    return own | {name if name[:1] == "@" != name[1:2] else _variable(name) for name in assigned}
+
+
+def attempt(connection: Connection, target: Target, statement: str) -> TargetError | None:
     """Execute a statement in a transaction, which goes on if it is refused.
 
     Returns:
-        Whether it was executed.
+        The refusal; `None`: it was executed.
 
     Raises:
-        TargetError: the connection was lost.
+        TargetError: the server did not answer.
     """
     try:
         with statement_errors(target), connection.cursor() as cursor:
@@ -94,41 +130,67 @@ def attempt(connection: Connection, target: Target, statement: str) -> bool:
     except TargetError as error:
         if error.kind != "statement_failed":
             raise
-        return False
-    return True
+        return error
+    return None
 
 
-def undo(connection: Connection, target: Target, before: Mapping[str, str | None]) -> None:
+def undo(connection: Connection, target: Target, before: Mapping[str, str | None]) -> list[str]:
     """End a transaction, and set back what it has set: no rollback does that.
 
+    Returns:
+        Names that the server refused to set back.
+
     Raises:
-        TargetError: the server refused, or the connection was lost.
+        TargetError: the connection was lost.
     """
-    set_back(connection, target, before)
+    kept = set_back(connection, target, before)
     with statement_errors(target):
         connection.rollback()
+    return kept
 
 
-def set_back(connection: Connection, target: Target, before: Mapping[str, str | None]) -> None:
-    """Set variables of the session to values that `shown` had.
+def set_back(connection: Connection, target: Target, before: Mapping[str, str | None]) -> list[str]:
+    """Set variables of the session to values that `shown` had, or else to the server's own.
+
+    Returns:
+        Names that the server refused to set back.
 
     Raises:
-        TargetError: the server refused, or the connection was lost.
+        TargetError: the server did not answer.
     """
+    kept = []
     # Setting autocommit ends a transaction, which holds the session.
     for name in sorted(before, key=lambda name: name == "autocommit"):
-        try:
-            with statement_errors(target):
-                _set(connection, name, before[name])
-        except TargetError as error:
+        # Some show a text that they do not take.
+        refused = _refused(connection, target, name, before[name])
+        if refused and _refused(connection, target, name, None):
             # Some follow others, and cannot be set themselves.
-            if number_in(error) != _READ_ONLY:
-                raise
+            if number_in(refused) != _READ_ONLY:
+                kept.append(name)
+    return kept
+
+
+def of_loading() -> tuple[str, ...]:
+    """What each connection sets that fills tables, and others must not get."""
+    return ("SET SESSION foreign_key_checks = 0",)
 
 
 def of_login(target: Target) -> tuple[tuple[str, str, str], ...]:
     """What the login sets: option, its value, a statement for the same. Nothing that is stated."""
     return ()
+
+
+def _refused(
+    connection: Connection, target: Target, name: str, value: str | None
+) -> TargetError | None:
+    try:
+        with statement_errors(target):
+            _set(connection, name, value)
+    except TargetError as error:
+        if error.kind != "statement_failed":
+            raise
+        return error
+    return None
 
 
 def _set(connection: Connection, name: str, value: str | None) -> None:
@@ -151,10 +213,15 @@ def _named_by_user(statement: str) -> list[str]:
 
 def _tokens(statement: str) -> list[Token]:
     try:
-        return tokens_of(statement)
+        return with_code(tokens_of(statement))
     except NotSql:
         # The server says what is wrong with it.
         return []
+
+
+def _scope(word: str) -> str:
+    """The scope in the name of a variable, in capitals; other words as they are."""
+    return word.removeprefix("@@").partition(".")[0] if word.startswith("@@") else word
 
 
 def _variable(word: str) -> str:

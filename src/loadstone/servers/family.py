@@ -75,23 +75,43 @@ class SessionState(Protocol):
     def shown(
         self, connection: Connection, target: Target, statements: Sequence[str]
     ) -> dict[str, str | None]:
-        """What the session has set, by name, with what only these statements name."""
+        """What the session has set, by name, with what only these statements name.
+
+        To be read in a transaction.
+        """
 
     def only_sets(self, statement: str) -> bool:
         """Whether a statement does nothing but set what `shown` has."""
 
-    def attempt(self, connection: Connection, target: Target, statement: str) -> bool:
-        """Execute it in a transaction, which goes on if it is refused; whether it was executed."""
+    def sets_session(self, statement: str) -> bool:
+        """Whether a statement is a SET that leaves something in the session, shown or not."""
+
+    def named(self, statement: str) -> Collection[str]:
+        """What a SET names, as `shown` would have it; a server may not know all of it."""
+
+    def attempt(self, connection: Connection, target: Target, statement: str) -> TargetError | None:
+        """Execute it in a transaction, which goes on if it is refused; the refusal."""
 
     def undo(
         self, connection: Connection, target: Target, before: Mapping[str, str | None]
-    ) -> None:
-        """End a transaction without what it has set; `before`: what `shown` had."""
+    ) -> Sequence[str]:
+        """End a transaction without what it has set; `before`: what `shown` had.
+
+        Returns:
+            Names that the server refused to set back.
+        """
 
     def set_back(
         self, connection: Connection, target: Target, before: Mapping[str, str | None]
-    ) -> None:
-        """Set what earlier transactions have set in the session back to this."""
+    ) -> Sequence[str]:
+        """Set what earlier transactions have set in the session back to this.
+
+        Returns:
+            Names that the server refused to set back.
+        """
+
+    def of_loading(self) -> Sequence[str]:
+        """What each connection sets that fills tables, and others must not get."""
 
     def of_login(self, target: Target) -> Sequence[tuple[str, str, str]]:
         """What the login sets: option, its value, a statement that would set the same."""

@@ -17,6 +17,7 @@ from loadstone.lab.step.interrupts import Interrupted, Interrupts
 from loadstone.lab.step.listener import LoadObserver
 from loadstone.lab.tables.discover import BESIDE, table_name
 from loadstone.lab.tables.waiting import Waits
+from loadstone.lab.variables.in_effect import refuse_losing
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
 from loadstone.model.figure import Count
 from loadstone.model.message import Message, say
@@ -106,6 +107,9 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
         waits.connected(loader.endpoint) as connection,
         presence.alone(connection, target, loader.schema),
     ):
+        if family.is_passed_on(connection, target):
+            set_there = (*family.session_state.of_loading(), *plan.session.init_sql)
+            refuse_losing(loader.endpoint, set_there)
         state = family.read_schema(connection, target, loader.schema)
         stop.check()
         takes_files = family.takes_files(connection)

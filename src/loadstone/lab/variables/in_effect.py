@@ -13,6 +13,7 @@ import contextlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from loadstone.families import connect, family_of
 from loadstone.model.message import Message, say
@@ -26,6 +27,10 @@ _ROUNDS = 3
 
 _STATEMENT_S = 5.0
 """A proxy that keeps sessions apart may have none left for the second connection."""
+
+_KEEP = say(
+    "have the proxy keep a session for each client, or name the server's own address in --target"
+)
 
 Values = Mapping[str, str | None]
 
@@ -42,7 +47,9 @@ class Stated:
 
     @property
     def words(self) -> str:
-        """The option as on a command line."""
+        """The option as on a command line; the statement if no option is behind it."""
+        if not self.option:
+            return self.statement
         return f"{self.option} {shlex.quote(self.value)}"
 
 
@@ -53,8 +60,23 @@ class _Meant:
     values: Values
     by: Mapping[str, Stated]
     before: Values
-    untold: tuple[Stated, ...]
-    """What was not tried, as it may do something else than to set what can be read."""
+    untold: Mapping[Stated, TargetError | None]
+    """What was not tried, as the server refuses it there, or it may do something else than to set
+    what can be read."""
+    is_left: bool
+    """Whether the server refused to set something of it back."""
+
+
+class _Read(NamedTuple):
+    """What one connection read in one transaction."""
+
+    number: int
+    """The server's session."""
+    values: Values
+
+
+Round = tuple[_Read, _Read | None]
+"""What ours read, and then the other; `None`: there is no session left for it."""
 
 
 @dataclass(frozen=True)
@@ -105,14 +127,33 @@ def check_in_effect(endpoint: Endpoint, session: Session, timeout_s: float) -> l
         NotInEffect: it does not, or that cannot be tried.
         TargetError: the server refuses what is to be set, or cannot be reached.
     """
+    return _tried(endpoint, stated_by(session, endpoint.target), timeout_s)
+
+
+def refuse_losing(endpoint: Endpoint, statements: Sequence[str]) -> None:
+    """Refuse a proxy that gives others what these statements set for sessions of a command.
+
+    Raises:
+        GuardError: it does, or that cannot be tried.
+        TargetError: the server refuses what is to be set, or cannot be reached.
+    """
+    stated = [Stated("", "", statement) for statement in statements]
+    # The schema may not exist yet.
+    target = endpoint.target.model_copy(update={"database": None})
+    anywhere = endpoint.model_copy(update={"target": target})
+    try:
+        _tried(anywhere, stated, Timeouts().connect_s)
+    except NotInEffect as error:
+        raise GuardError("serves_others", error.message, _KEEP) from error
+
+
+def _tried(endpoint: Endpoint, stated: Sequence[Stated], timeout_s: float) -> list[Message]:
     target = endpoint.target
-    stated = stated_by(session, target)
     if not stated:
         return []
     timeouts = Timeouts(connect_s=timeout_s)
     with connect(endpoint, timeouts) as connection:
-        if not _takes_transactions(connection, target):
-            raise _refusal_untried(target, stated[0])
+        _check_transactions(connection, target, stated[0])
         meant = _meant(connection, target, stated)
     with connect(endpoint, timeouts) as ours, contextlib.ExitStack() as stack:
         # Ours comes first: there may be one session alone, which is then its own.
@@ -123,7 +164,8 @@ def check_in_effect(endpoint: Endpoint, session: Session, timeout_s: float) -> l
         seen = trial.seen()
         lost = trial.lost(seen)
         if lost:
-            raise _refusal(target, lost[0], is_left=not trial.put_back())
+            is_clean = trial.put_back()
+            raise _refusal(target, lost[0], is_left=meant.is_left or not is_clean)
     return _notes(target, stated, meant, seen)
 
 
@@ -135,10 +177,11 @@ def _another(endpoint: Endpoint, timeout_s: float) -> Connection | None:
         return None
 
 
-def _takes_transactions(connection: Connection, target: Target) -> bool:
-    """Whether several statements can be in one; a pooler of statements closes the connection.
+def _check_transactions(connection: Connection, target: Target, first: Stated) -> None:
+    """Check that several statements can be in one; a pooler of statements refuses that.
 
     Raises:
+        GuardError, NotInEffect: they cannot.
         TargetError: it does not answer.
     """
     try:
@@ -148,36 +191,52 @@ def _takes_transactions(connection: Connection, target: Target) -> bool:
     except TargetError as error:
         if error.kind == "timed_out":
             raise
-        return False
-    return True
+        raise _refusal_untried(target, first, error) from error
 
 
 def _meant(connection: Connection, target: Target, stated: Sequence[Stated]) -> _Meant:
     """What statements set, as the server itself shows it in one transaction, and undone there.
 
-    In a transaction no proxy changes the session. What a server refuses there was not tried.
+    In a transaction no proxy changes the session. What a server refuses there was not tried. What
+    a statement names counts also where the session already has it: others may not.
     """
     state = family_of(target).session_state
     names = [one.statement for one in stated]
     by: dict[str, Stated] = {}
-    untold = []
+    untold: dict[Stated, TargetError | None] = {}
     with family_of(target).statement_errors(target):
         connection.begin()
     before = state.shown(connection, target, names)
     now = state.shown(connection, target, names)
     # Some change with every statement.
     steady = {name for name, value in now.items() if before.get(name) == value}
-    for one in stated:
-        if not (
-            state.only_sets(one.statement) and state.attempt(connection, target, one.statement)
-        ):
-            untold.append(one)
-            continue
-        then, now = now, state.shown(connection, target, names)
-        by |= {name: one for name in steady if now.get(name) != then.get(name)}
-    changed = {name: now.get(name) for name in steady if now.get(name) != before.get(name)}
-    state.undo(connection, target, {name: before.get(name) for name in changed})
-    return _Meant(changed, by, before, tuple(untold))
+    touched: set[str] = set()
+    try:
+        for one in stated:
+            named = steady.intersection(state.named(one.statement))
+            touched |= named
+            if not state.only_sets(one.statement):
+                untold[one] = None
+                continue
+            refused = state.attempt(connection, target, one.statement)
+            if refused:
+                untold[one] = refused
+                continue
+            then, now = now, state.shown(connection, target, names)
+            set_there = named | {name for name in steady if now.get(name) != then.get(name)}
+            touched |= set_there
+            by |= dict.fromkeys(set_there, one)
+            if not set_there:
+                untold[one] = None
+    except BaseException:
+        # The first error is the one to report.
+        with contextlib.suppress(TargetError):
+            state.undo(connection, target, {name: before.get(name) for name in touched})
+        raise
+    changed = {name for name in touched if now.get(name) != before.get(name)}
+    kept = state.undo(connection, target, {name: before.get(name) for name in changed})
+    values = {name: now.get(name) for name in by}
+    return _Meant(values, by, before, untold, is_left=bool(kept))
 
 
 class _Trial:
@@ -204,23 +263,29 @@ class _Trial:
         """Set what is stated, and read on both connections in turn.
 
         Raises:
+            GuardError, NotInEffect: what cannot be tried would come to other clients.
             TargetError: the server refuses what is to be set, or cannot be reached.
         """
-        self._read(self._ours)
-        _, self._had = self._read_other() or (0, {})
+        earlier = self._rounds()
+        self._had = next((other.values for _, other in earlier if other), {})
+        sets = self._state.sets_session
+        unknown = [one for one in self._meant.untold if sets(one.statement)]
+        if unknown and _moves(earlier):
+            raise _refusal_untried(self._target, unknown[0], self._meant.untold[unknown[0]])
         try:
             set_on(self._ours, self._target, self._stated)
-        except TargetError:
+            read = self._rounds()
+        except BaseException:
             self.put_back()
             raise
-        read = [(self._read(self._ours), self._read_other()) for _ in range(_ROUNDS)]
-        numbers = {number for (number, _), _ in read}
-        others = [other for _, other in read if other is not None]
         return _Seen(
-            ours=tuple(values for (_, values), _ in read),
-            others=tuple(values for _, values in others),
-            moves=len(numbers) > 1 or any(number in numbers for number, _ in others),
+            ours=tuple(ours.values for ours, _ in read),
+            others=tuple(other.values for _, other in read if other),
+            moves=_moves(read),
         )
+
+    def _rounds(self) -> list[Round]:
+        return [(self._read(self._ours), self._read_other()) for _ in range(_ROUNDS)]
 
     def lost(self, seen: _Seen) -> list[Stated]:
         """What is not in effect each time, or is for others, too."""
@@ -238,48 +303,67 @@ class _Trial:
         return [one for one in self._stated if one in lost]
 
     def put_back(self) -> bool:
-        """Look for the sessions that have it now, and set it back there; whether all were found.
+        """Look for the sessions that have it now, and set it back there; whether none has it then.
 
         Proxies give sessions in turn, or the one that was used last: the search ends when as many
-        transactions as it has met sessions have met no other.
+        transactions as it has met sessions have met no other. A proxy may set it again.
         """
-        left = {
-            name
+        back = {
+            name: self._before(name)
             for name, value in self._meant.values.items()
-            if not self._meant.by[name].by_login and self._had.get(name) != value
+            if not self._meant.by[name].by_login
+            and self._before(name) != value
+            and not (self._had and self._had.get(name) == value)
         }
+        asked = [each for each in (self._ours, self._other) if each]
         met: set[int] = set()
-        in_vain = 0
-        while left and in_vain <= len(met):
-            for connection in (each for each in (self._ours, self._other) if each):
-                number, found = self._put_back_there(connection, left)
+        found: set[str] = set()
+        in_vain, is_clean = 0, True
+        while back and asked and in_vain <= len(met):
+            for connection in tuple(asked):
+                try:
+                    number, here, kept = self._put_back_there(connection, back)
+                except TargetError:
+                    # The reason for putting back is what is reported, with what is left.
+                    is_clean = False
+                    asked.remove(connection)
+                    continue
+                if kept or (here and number in met):
+                    is_clean = False
                 in_vain = in_vain + 1 if number in met else 0
                 met.add(number)
-                left -= found
-        return not left
+                found |= here
+        return is_clean and found == set(back)
 
-    def _put_back_there(self, connection: Connection, names: set[str]) -> tuple[int, set[str]]:
-        """The session that a transaction got, and those of the names that it set back there."""
+    def _before(self, name: str) -> str | None:
+        """What a session had: the one of `_meant`, unless another client had set the same there."""
+        before = self._meant.before.get(name)
+        return before if before != self._meant.values[name] else self._had.get(name, before)
+
+    def _put_back_there(
+        self, connection: Connection, back: Values
+    ) -> tuple[int, set[str], Sequence[str]]:
+        """The session that a transaction got, the names it had, and those that it keeps."""
         with family_of(self._target).statement_errors(self._target):
             connection.begin()
             number = self._state.number(connection, self._target)
             values = self._state.shown(connection, self._target, self._statements)
-            here = {name for name in names if values.get(name) == self._meant.values[name]}
-            before = {name: self._meant.before.get(name) for name in here}
-            self._state.set_back(connection, self._target, before)
+            here = {name for name in back if values.get(name) == self._meant.values[name]}
+            before = {name: back[name] for name in here}
+            kept = self._state.set_back(connection, self._target, before)
             connection.commit()
-        return number, here
+        return number, here, kept
 
-    def _read(self, connection: Connection) -> tuple[int, Values]:
+    def _read(self, connection: Connection) -> _Read:
         """The server's session of a transaction, and what it has set."""
         with family_of(self._target).statement_errors(self._target):
             connection.begin()
             number = self._state.number(connection, self._target)
             values = self._state.shown(connection, self._target, self._statements)
             connection.commit()
-        return number, values
+        return _Read(number, values)
 
-    def _read_other(self) -> tuple[int, Values] | None:
+    def _read_other(self) -> _Read | None:
         """The same of the other connection; `None`: there is no session left for it."""
         if self._other is None:
             return None
@@ -293,6 +377,12 @@ class _Trial:
     @property
     def _statements(self) -> list[str]:
         return [one.statement for one in self._stated]
+
+
+def _moves(read: Sequence[Round]) -> bool:
+    """Whether both were in the same session of the server, or the first one in several."""
+    numbers = {ours.number for ours, _ in read}
+    return len(numbers) > 1 or any(other.number in numbers for _, other in read if other)
 
 
 def _refusal(target: Target, lost: Stated, *, is_left: bool) -> TargetError:
@@ -317,15 +407,27 @@ def _refusal(target: Target, lost: Stated, *, is_left: bool) -> TargetError:
     return NotInEffect("not_in_effect", said, _hint(family.words.set_for_all))
 
 
-def _refusal_untried(target: Target, stated: Stated) -> TargetError:
-    if stated.statement == READ_ONLY[target.family]:
+def _refusal_untried(target: Target, stated: Stated, why: TargetError | None) -> TargetError:
+    keeps_data = stated.statement == READ_ONLY[target.family]
+    if keeps_data and not why:
         return _refusal_of_writes(target, stated)
-    said = say(
-        "{option} may not be in effect at {place}: a proxy there takes no transactions, so that it"
-        " cannot be tried",
-        option=stated.words,
-        place=target.place,
-    )
+    if why:
+        said = say(
+            "{option} may not be in effect at {place}, or come to other clients: it cannot be tried"
+            " in a transaction ({why})",
+            option=stated.words,
+            place=target.place,
+            why=why.message,
+        )
+    else:
+        said = say(
+            "{option} may come to other clients: the proxy at {place} gives a connection's"
+            " transactions to several sessions, and this cannot be tried and undone",
+            option=stated.words,
+            place=target.place,
+        )
+    if keeps_data:
+        return GuardError("serves_others", said, _KEEP)
     hint = _hint(family_of(target).words.set_for_all)
     return NotInEffect("not_in_effect", said, hint)
 
@@ -337,11 +439,7 @@ def _refusal_of_writes(target: Target, lost: Stated) -> TargetError:
         place=target.place,
         statement=lost.statement,
     )
-    hint = say(
-        "have the proxy keep a session for each client, or name the server's own address in"
-        " --target"
-    )
-    return GuardError("serves_others", said, hint)
+    return GuardError("serves_others", said, _KEEP)
 
 
 def _hint(set_for_all: str) -> Message:
@@ -360,8 +458,8 @@ def _notes(target: Target, stated: Sequence[Stated], meant: _Meant, seen: _Seen)
     if held:
         notes.append(
             say(
-                "{options}: in effect in each of {number} transactions tried through what stands"
-                " between, at {place}",
+                "{options}: in effect in each of {number} transactions tried through the proxy at"
+                " {place}",
                 options=", ".join(held),
                 number=len(seen.ours),
                 place=target.place,
@@ -370,8 +468,8 @@ def _notes(target: Target, stated: Sequence[Stated], meant: _Meant, seen: _Seen)
     if meant.untold and seen.moves:
         notes.append(
             say(
-                "{options}: {place} gives a connection's transactions to several sessions, and"
-                " whether what this leaves in one is in the others is not known",
+                "{options}: {place} gives a connection's transactions to several sessions, and it"
+                " is not known whether all of them have what this statement sets",
                 options=", ".join(one.words for one in meant.untold),
                 place=target.place,
             )
