@@ -24,11 +24,18 @@ def test_an_sql_mode_in_which_begin_is_no_statement(pool: Pool) -> None:
     assert refusal is not None and refusal.kind == "no_such_name"
 
 
-def test_a_lost_connection_is_no_refusal_of_the_statement(pool: Pool) -> None:
+def test_a_lost_connection_is_no_refusal_of_the_statement(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = pool.server("mariadb")
     connection: Any = connect(server.tcp)
-    connection.begin()
-    with server.connect() as other, other.cursor() as cursor:
-        cursor.execute(f"KILL {connection.thread_id()}")
-    with pytest.raises(TargetError, match="Lost connection"), statement_errors(server.tcp.target):
+    begin = connection.begin
+
+    def begin_and_be_lost() -> None:
+        begin()
+        with server.connect() as other, other.cursor() as cursor:
+            cursor.execute(f"KILL {connection.thread_id()}")
+
+    monkeypatch.setattr(connection, "begin", begin_and_be_lost)
+    with pytest.raises(TargetError, match="2013 Lost"), statement_errors(server.tcp.target):
         refusal_of(connection, "SELECT 1")

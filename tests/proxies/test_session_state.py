@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -21,7 +20,6 @@ from loadstone.lab.variables import in_effect
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import READ_ONLY, Session
 from loadstone.model.target import Endpoint
-from loadstone.mysql import session_state
 from loadstone.mysql.session import session_statements, take_snapshot
 from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
@@ -234,27 +232,34 @@ def test_what_cannot_be_undone_is_not_executed_where_others_get_it(
     assert try_session(look_at_server(server.tcp), session, 10) == []
 
 
-@pytest.mark.parametrize("level", ["read-committed", None])
+@pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize(
+    ("session", "expected"),
+    [
+        (Session(isolation="read-committed"), NotInEffect),
+        (Session(init_sql=(READ_ONLY["mysql"],)), GuardError),
+    ],
+)
 def test_a_session_that_has_it_already_hides_nothing_of_the_others(
-    server: Sandbox, before: Before, level: str | None
+    before: Before, session: Session, expected: type[TargetError], turn: int
 ) -> None:
-    """Another client has left it in the session that what is meant is read in."""
-    own = READ_ONLY["mysql"]
-    session = Session(isolation=level) if level else Session(init_sql=(own,))
+    """One of three; in one of three turns, what is meant is read in that one."""
     ((_, _, statement),) = session_statements(session)[1:]
-    with before("lost") as (endpoint, _):
+    with before("lost", most=3) as (endpoint, _):
         looked = look_at_server(endpoint)
         with contextlib.ExitStack() as stack:
-            spoilt = [stack.enter_context(connect(endpoint)) for _ in range(2)]
-            spoilt[0].begin()
-            with spoilt[1].cursor() as cursor:
+            three = [stack.enter_context(connect(endpoint)) for _ in range(3)]
+            for each in three:
+                each.begin()
+            with three[0].cursor() as cursor:
                 cursor.execute(statement)
-            spoilt[0].rollback()
-        assert differing(endpoint) == 2
-        expected = NotInEffect if level else GuardError
+            for each in three:
+                each.rollback()
+            with three[1].cursor() as cursor:
+                for _ in range(turn):
+                    cursor.execute("SELECT 1")
         with pytest.raises(expected):
-            for _ in range(2):  # sessions take turns: once the trial begins in either
-                try_session(looked, session, 10)
+            try_session(looked, session, 10)
 
 
 def test_tables_are_not_filled_where_others_get_what_that_sets(
@@ -321,25 +326,16 @@ def test_a_value_that_servers_do_not_take_as_they_show_it_is_set_back(before: Be
         assert differing(endpoint) == 1
 
 
-@pytest.mark.parametrize("where", ["once it is set", "while it is tried"])
 def test_an_interrupt_leaves_nothing_in_sessions_of_others(
-    before: Before, monkeypatch: pytest.MonkeyPatch, where: str
+    before: Before, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_on, shown, times = in_effect.set_on, session_state.shown, itertools.count(1)
+    set_on = in_effect.set_on
 
     def interrupted(*args: Any) -> None:
         set_on(*args)
         raise KeyboardInterrupt
 
-    def interrupted_after_the_first_statement(*args: Any) -> Any:
-        if next(times) == 3:
-            raise KeyboardInterrupt
-        return shown(*args)
-
-    if where == "once it is set":
-        monkeypatch.setattr(in_effect, "set_on", interrupted)
-    else:
-        monkeypatch.setattr(session_state, "shown", interrupted_after_the_first_statement)
+    monkeypatch.setattr(in_effect, "set_on", interrupted)
     with before("lost") as (endpoint, _):
         looked = look_at_server(endpoint)
         with pytest.raises(KeyboardInterrupt):

@@ -210,31 +210,22 @@ def _meant(connection: Connection, target: Target, stated: Sequence[Stated]) -> 
     now = state.shown(connection, target, names)
     # Some change with every statement.
     steady = {name for name, value in now.items() if before.get(name) == value}
-    touched: set[str] = set()
-    try:
-        for one in stated:
-            named = steady.intersection(state.named(one.statement))
-            touched |= named
-            if not state.only_sets(one.statement):
-                untold[one] = None
-                continue
-            refused = state.attempt(connection, target, one.statement)
-            if refused:
-                untold[one] = refused
-                continue
-            then, now = now, state.shown(connection, target, names)
-            set_there = named | {name for name in steady if now.get(name) != then.get(name)}
-            touched |= set_there
-            by |= dict.fromkeys(set_there, one)
-            if not set_there:
-                untold[one] = None
-    except BaseException:
-        # The first error is the one to report.
-        with contextlib.suppress(TargetError):
-            state.undo(connection, target, {name: before.get(name) for name in touched})
-        raise
-    changed = {name for name in touched if now.get(name) != before.get(name)}
-    kept = state.undo(connection, target, {name: before.get(name) for name in changed})
+    for one in stated:
+        if not state.only_sets(one.statement):
+            untold[one] = None
+            continue
+        refused = state.attempt(connection, target, one.statement)
+        if refused:
+            untold[one] = refused
+            continue
+        then, now = now, state.shown(connection, target, names)
+        set_there = steady.intersection(state.named(one.statement))
+        set_there |= {name for name in steady if now.get(name) != then.get(name)}
+        by |= dict.fromkeys(set_there, one)
+        if not set_there:
+            untold[one] = None
+    changed = {name: before.get(name) for name in by if now.get(name) != before.get(name)}
+    kept = state.undo(connection, target, changed)
     values = {name: now.get(name) for name in by}
     return _Meant(values, by, before, untold, is_left=bool(kept))
 
