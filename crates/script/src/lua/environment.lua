@@ -25,57 +25,151 @@ end
 
 -- Views --------------------------------------------------------------------------------------------
 
--- What puts into a view all that it shows, by the metatable of such views.
-local fillers = {}
+-- What is known of views, by their metatable: whether they show a name that is not their own, what puts into one all
+-- that it shows, and for some what makes the metatable of those that show all but one name.
+local kinds = {}
+
+--- What looks at a table as a whole finds a copy where there was a view.
+local function complete(value)
+  local kind = kinds[getmetatable(value)]
+  if kind then
+    setmetatable(value, nil)
+    kind.fill(value)
+  end
+end
+
+--- From now on a view does not show this name: the script sets it, or takes it away.
+local function leave_out(view, name)
+  local kind = kinds[getmetatable(view)]
+  if not kind or not kind.shows(name) then
+    return
+  end
+  local rest = kind.without and kind.without(name)
+  if rest then
+    setmetatable(view, rest)
+  else
+    complete(view)
+  end
+end
+
+--- The metatable of views that find what they show by `index`.
+local function viewing(index, shows, fill)
+  local meta = {
+    __index = index,
+    __newindex = function(view, name, value)
+      leave_out(view, name)
+      rawset(view, name, value)
+    end,
+  }
+  kinds[meta] = { shows = shows, fill = fill }
+  return meta
+end
+
+-- The same script sets the same names for each user, so what is left to show is shared too. One that sets more than so
+-- many gets a copy: their orders may be as many as users.
+local MOST_LEFT_OUT = 4
+
+--- The metatable of views of this table, of which so many names may still be left out.
+local function viewing_table(original, may_leave)
+  local meta = viewing(original, function(name)
+    return rawget(original, name) ~= nil
+  end, function(view)
+    for name, member in pairs(original) do
+      view[name] = member
+    end
+  end)
+  local rests = {}
+  kinds[meta].without = may_leave > 0 and function(name)
+    if not rests[name] then
+      local rest = copy(original)
+      rest[name] = nil
+      rests[name] = viewing_table(rest, may_leave - 1)
+    end
+    return rests[name]
+  end
+  return meta
+end
 
 --- Makes the views of a table, one for each user: a table in which a script finds what is in that, and sets what is
 --- its own. A copy for each user would take a kilobyte for each library.
 local function shared(original)
-  local meta = { __index = original }
-  fillers[meta] = function(view)
-    for name, member in pairs(original) do
-      if view[name] == nil then
-        view[name] = member
-      end
-    end
-  end
+  local meta = viewing_table(original, MOST_LEFT_OUT)
   return function()
     return setmetatable({}, meta)
   end
 end
 
---- What looks at a table as a whole finds a copy where there was a view.
-local function complete(value)
-  local fill = fillers[getmetatable(value)]
-  if fill then
-    setmetatable(value, nil)
-    fill(value)
+-- What has been made for an owner: the sum of its marks, which takes less memory than a list.
+local made = setmetatable({}, { __mode = "k" })
+local next_mark = 1
+
+--- Makes something for an owner, and nothing when asked again: the owner has it, or has taken it away.
+local function once(make)
+  local mark = next_mark
+  next_mark = next_mark * 2
+  return function(owner)
+    local marks = made[owner] or 0
+    if bit.band(marks, mark) ~= 0 then
+      return nil
+    end
+    made[owner] = marks + mark
+    return make()
   end
 end
 
-local function all_pairs(value)
-  complete(value)
-  return pairs(value)
+--- Gives an owner what it has not had yet of these.
+local function make_rest(owner, makers)
+  for name, make in pairs(makers) do
+    if rawget(owner, name) == nil then
+      rawset(owner, name, make(owner))
+    end
+  end
 end
 
-local function all_next(value, name)
-  complete(value)
-  return next(value, name)
+-- All arguments are passed on, by tail calls: Lua tells of one that is missing, and where in the script that was.
+
+local function all_pairs(...)
+  complete((...))
+  return pairs(...)
+end
+
+local function all_next(...)
+  complete((...))
+  return next(...)
+end
+
+local function for_each(...)
+  complete((...))
+  return table.foreach(...)
 end
 
 --- With another metatable it would be no view any more.
-local function set_metatable(value, meta)
-  complete(value)
-  return setmetatable(value, meta)
+local function set_metatable(...)
+  complete((...))
+  return setmetatable(...)
 end
 
 --- That a table is a view is nothing that a script has to know: what it views has no metatable.
-local function get_metatable(value)
-  local meta = getmetatable(value)
-  if fillers[meta] then
+local function get_metatable(...)
+  if kinds[getmetatable((...))] then
     return nil
   end
-  return meta
+  return getmetatable(...)
+end
+
+--- What a view shows is in what it views.
+local function raw_get(...)
+  local value, name = ...
+  if select("#", ...) > 1 and kinds[getmetatable(value)] then
+    return value[name]
+  end
+  return rawget(...)
+end
+
+local function raw_set(...)
+  local value, name = ...
+  leave_out(value, name)
+  return rawset(...)
 end
 
 -- Coroutines of a script ---------------------------------------------------------------------------
@@ -268,16 +362,15 @@ for _, name in ipairs(LIBRARIES) do
 end
 
 -- package.loaded: what a user has not loaded itself are its libraries.
-local loaded_meta = {
-  __index = function(_, name)
-    return IS_LOADED[name] and state.current.env[name] or nil
-  end,
-}
-fillers[loaded_meta] = function(loaded)
+local loaded_meta = viewing(function(_, name)
+  return IS_LOADED[name] and state.current.env[name] or nil
+end, function(name)
+  return IS_LOADED[name] ~= nil
+end, function(loaded)
   for name in pairs(IS_LOADED) do
-    loaded[name] = loaded[name] or state.current.env[name]
+    loaded[name] = state.current.env[name]
   end
-end
+end)
 
 local function search_path(script)
   local folder = script:match("^(.*/)") or "./"
@@ -297,6 +390,8 @@ local function modules(script)
   if not packages[script] then
     local original = copy(pristine.package)
     original.path = search_path(script)
+    -- Each user has its own.
+    original.preload, original.loaded = nil, nil
     packages[script] = shared(original)
   end
   local own = packages[script]()
@@ -361,7 +456,8 @@ end
 setmetatable(pristine.string, {
   __index = function(_, name)
     local user = state.current
-    return user and rawget(user.env.string, name)
+    local own = user and user.env.string
+    return type(own) == "table" and rawget(own, name) or nil
   end,
 })
 
@@ -440,16 +536,22 @@ local function operating_system()
   return own
 end
 
-local changed = { io = input_and_output(), os = operating_system() }
+local function tables()
+  local own = copy(pristine.table)
+  own.foreach = for_each
+  return own
+end
+
+local changed = { io = input_and_output(), os = operating_system(), table = tables() }
 local views = {
-  coroutine = shared(coroutines()),
-  ffi = shared(foreign()),
-  package = function()
+  coroutine = once(shared(coroutines())),
+  ffi = once(shared(foreign())),
+  package = once(function()
     return modules(state.current.script)
-  end,
+  end),
 }
 for _, name in ipairs(LIBRARIES) do
-  views[name] = shared(changed[name] or pristine[name])
+  views[name] = once(shared(changed[name] or pristine[name]))
 end
 
 -- sysbench.cmdline ---------------------------------------------------------------------------------
@@ -505,38 +607,43 @@ local function is_same(one, other)
 end
 
 local cmdline_face = cmdline.face()
-local new_cmdline = shared(cmdline_face)
+local cmdline_meta = viewing_table(cmdline_face, MOST_LEFT_OUT)
 local declared_options
 
-local with_options = {
-  __index = function(view, name)
-    if name ~= "options" then
-      return cmdline_face[name]
-    end
-    view.options = deep_copy(declared_options)
-    return view.options
-  end,
-}
-fillers[with_options] = function(view)
-  for name, member in pairs(cmdline_face) do
-    if view[name] == nil then
-      view[name] = member
-    end
-  end
-  view.options = view.options or deep_copy(declared_options)
+-- The options that a user has declared, by its view: there for as long as its script holds them.
+local held = setmetatable({}, { __mode = "kv" })
+
+local function own_options(view)
+  return held[view] or deep_copy(declared_options)
 end
+
+local with_options = viewing(function(view, name)
+  if name ~= "options" then
+    return cmdline_face[name]
+  end
+  local options = own_options(view)
+  setmetatable(view, cmdline_meta)
+  view.options = options
+  return options
+end, function(name)
+  return name == "options" or cmdline_face[name] ~= nil
+end, function(view)
+  kinds[cmdline_meta].fill(view)
+  view.options = own_options(view)
+end)
 
 --- The options that a user has declared have been read.
 local function share_declared(env)
   local view = env.sysbench.cmdline
   local options = rawget(view, "options")
-  if options == nil or not fillers[getmetatable(view)] then
+  if options == nil or getmetatable(view) ~= cmdline_meta then
     return
   end
   if declared_options == nil and is_plain(options, MOST_DEPTH) then
     declared_options = deep_copy(options)
   end
   if declared_options ~= nil and is_same(options, declared_options) then
+    held[view] = options
     view.options = nil
     setmetatable(view, with_options)
   end
@@ -546,12 +653,14 @@ end
 
 -- Views that a user has once its script looks at them.
 local of_sysbench = {
-  error = shared({ NONE = 0, RESTART_EVENT = 1 }),
-  sql = shared(sql.face),
-  rand = shared(random.face()),
-  histogram = shared(histogram),
-  cmdline = new_cmdline,
-  db = shared(legacy.face()),
+  error = once(shared({ NONE = 0, RESTART_EVENT = 1 })),
+  sql = once(shared(sql.face)),
+  rand = once(shared(random.face())),
+  histogram = once(shared(histogram)),
+  cmdline = once(function()
+    return setmetatable({}, cmdline_meta)
+  end),
+  db = once(shared(legacy.face())),
 }
 local same_for_all = {
   version = state.host.version,
@@ -561,32 +670,41 @@ local same_for_all = {
   report_json = report.json,
 }
 
-local sysbench_meta = {
-  __index = function(own, name)
-    local view = of_sysbench[name]
-    if not view then
-      return same_for_all[name]
-    end
-    own[name] = view()
-    return own[name]
-  end,
-}
-fillers[sysbench_meta] = function(own)
-  for name, view in pairs(of_sysbench) do
-    own[name] = own[name] or view()
+local sysbench_meta = viewing(function(own, name)
+  local make = of_sysbench[name]
+  if not make then
+    return same_for_all[name]
   end
+  local view = make(own)
+  rawset(own, name, view)
+  return view
+end, function(name)
+  return of_sysbench[name] ~= nil or same_for_all[name] ~= nil
+end, function(own)
+  make_rest(own, of_sysbench)
   for name, value in pairs(same_for_all) do
-    own[name] = own[name] or value
+    own[name] = value
   end
-end
+end)
 
 -- The whole ----------------------------------------------------------------------------------------
 
 local views_of_options = {}
 
+--- Makes views of these options, but for those that are lists: each user has its own of them.
+local function shared_options(options)
+  local single = {}
+  for name, value in pairs(options) do
+    if type(value) ~= "table" then
+      single[name] = value
+    end
+  end
+  return shared(single)
+end
+
 --- sysbench.opt of one user, over the options of all.
 local function options_view(options)
-  views_of_options[options] = views_of_options[options] or shared(options)
+  views_of_options[options] = views_of_options[options] or shared_options(options)
   local own = views_of_options[options]()
   for name, value in pairs(options) do
     if type(value) == "table" then
@@ -601,6 +719,7 @@ local globals = copy(pristine)
 for name in pairs(views) do
   globals[name] = nil
 end
+globals._G = nil
 globals.require, globals.module, globals.print = require, module, print_line
 for name, value in pairs(legacy.globals) do
   globals[name] = value
@@ -608,51 +727,32 @@ end
 for name, value in pairs(legacy.constants) do
   globals[name] = value
 end
+globals.pairs, globals.next, globals.rawget, globals.rawset = all_pairs, all_next, raw_get, raw_set
+globals.getmetatable, globals.setmetatable = get_metatable, set_metatable
 setmetatable(globals, {
   __index = function(_, name)
-    local view = views[name]
-    if not view then
+    local make = views[name]
+    if not make then
       return nil
     end
-    local own = view()
-    rawset(state.current.env, name, own)
+    local env = state.current.env
+    local own = make(env)
+    rawset(env, name, own)
     return own
   end,
 })
 
-local globals_meta = {
-  __index = globals,
-  -- What a script takes away stays away.
-  __newindex = function(env, name, value)
-    if value == nil then
-      complete(env)
-    end
-    rawset(env, name, value)
-  end,
-}
-fillers[globals_meta] = function(env)
+local globals_meta = viewing(globals, function(name)
+  return rawget(globals, name) ~= nil or views[name] ~= nil
+end, function(env)
   for name, value in pairs(globals) do
-    if env[name] == nil then
-      env[name] = value
-    end
+    env[name] = value
   end
-  for name, view in pairs(views) do
-    if env[name] == nil then
-      env[name] = view()
-    end
-  end
-end
+  make_rest(env, views)
+end)
 
---- rawget(), for which the globals of all are those of the user too.
-function state.raw_get(value, name)
-  if getmetatable(value) == globals_meta then
-    return value[name]
-  end
-  return rawget(value, name)
-end
-
-globals.pairs, globals.next, globals.rawget = all_pairs, all_next, state.raw_get
-globals.getmetatable, globals.setmetatable = get_metatable, set_metatable
+--- rawget() for which what a view shows is there.
+state.raw_get = raw_get
 
 --- The globals of one user.
 local function environment(user, script)

@@ -2,7 +2,7 @@
 
 use loadstone_script::{Command, Wish};
 
-use crate::fed::{Script, events, serve};
+use crate::fed::{Script, events, printed_by_two, serve};
 
 #[test]
 fn globals_modules_and_libraries_of_one_user_are_not_seen_by_another() {
@@ -136,15 +136,17 @@ fn a_prepared_statement_takes_little_memory() {
     assert!(each <= 450, "{each} bytes");
 }
 
-/// What two users of one state print when they are initialised.
-fn printed_by_two(source: &str) -> String {
-    let script = Script::new(&format!("{source} function event() end"));
-    let mut vm = script.vm();
-    let mut users = [vm.user(0).expect("the first"), vm.user(1).expect("the second")];
-    for user in &mut users {
-        serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
-    }
-    script.printed.borrow().clone()
+#[test]
+fn an_option_that_a_script_sets_takes_little_memory() {
+    let source = |body| {
+        format!(
+            "sysbench.cmdline.options = {{}}
+             for i = 1, 100 do sysbench.cmdline.options['option' .. i] = {{ 'one of many', i }} end
+             function event() {body} end"
+        )
+    };
+    let more = memory_a_user(&source("sysbench.opt.option7 = 1")) - memory_a_user(&source(""));
+    assert!(more <= 400, "{more} bytes");
 }
 
 #[test]
@@ -247,7 +249,7 @@ fn libraries_are_shared_and_can_still_be_listed_and_changed() {
         "function thread_init()
            local names = {}
            for name in pairs(string) do names[name] = true end
-           print(names.format, names.rep, names.mine, rawget(math, 'floor'))
+           print(names.format, names.rep, names.mine, rawget(math, 'floor') == math.floor)
            string.mine, math.floor = sysbench.tid, 'mine'
            for name, value in pairs(string) do if name == 'mine' then print(name, value) end end
            print(math.floor, math.ceil(1.5), ('x'):rep(2), ffi.C ~= nil, sysbench.rand.default ~= nil)
@@ -260,7 +262,7 @@ fn libraries_are_shared_and_can_still_be_listed_and_changed() {
     for user in &mut users {
         serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
     }
-    let of = |tid| format!("true\ttrue\tnil\tnil\nmine\t{tid}\nmine\t2\txx\ttrue\ttrue\n");
+    let of = |tid| format!("true\ttrue\tnil\ttrue\nmine\t{tid}\nmine\t2\txx\ttrue\ttrue\n");
     assert_eq!(*script.printed.borrow(), of(0) + &of(1));
 }
 

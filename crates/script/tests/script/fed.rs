@@ -177,3 +177,14 @@ fn value_text(value: Param<'_>) -> String {
         Param::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
     }
 }
+
+/// What two users of one state print when they are initialised.
+pub(crate) fn printed_by_two(source: &str) -> String {
+    let script = Script::new(&format!("{source} function event() end"));
+    let mut vm = script.vm();
+    let mut users = [vm.user(0).expect("the first"), vm.user(1).expect("the second")];
+    for user in &mut users {
+        serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
+    }
+    script.printed.borrow().clone()
+}

@@ -7,3 +7,4 @@ mod fed;
 mod inspector;
 mod installed;
 mod interrupted;
+mod views;
