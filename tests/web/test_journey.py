@@ -42,6 +42,7 @@ PROVED_S = 600.0
 
 LOCALES = {"en": "en-US", "zh": "zh-CN"}
 DONE = {"en": "done", "zh": "已完成"}
+PROOF = {"en": "Proof:", "zh": "实验验证："}
 
 Keep = Callable[["Page", str], None]
 
@@ -121,7 +122,8 @@ def test_a_question_is_answered_without_leaving_the_browser(
         expect(act).to_contain_text(DONE[language], timeout=PROVED_S * 1000)
         page.evaluate(f"location.hash = 'run={first}'")
         expect(page.locator("#state")).to_have_class("state finished")
-        expect(page.locator("#findings article").first).to_be_visible()
+        proved = page.locator("#findings article").filter(has_text=PROOF[language])
+        expect(proved.first).to_be_visible()
         keep(page, "answer")
         page.locator("#findings").scroll_into_view_if_needed()
         keep(page, "proof")
