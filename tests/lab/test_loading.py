@@ -53,6 +53,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
     monkeypatch.setattr(presence, "alone", connect)
     monkeypatch.setattr(tables_load, "_refuse_another_load", lambda *arguments: None)
     monkeypatch.setattr(tables_load, "_refuse_strangers", lambda *arguments: None)
+    phase("is_passed_on", False)
     phase("read_schema", SchemaState(schema_name="shop", exists=True))
     phase("decide_prepare", PrepareDecision(continues=(), creates_schema=False))
     phase("list_tables")

@@ -30,6 +30,7 @@ class Silent:
     """A connection whose statement is not answered."""
 
     asked: tuple[float, str] | None = None
+    is_passed_on = False
 
     def thread_id(self) -> int:
         return 7
