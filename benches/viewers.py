@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -98,8 +99,9 @@ def measure(place: Place) -> Report:
         notes=(
             f"{counted(place.asked.pairs, 'pair')} of parts of {length_s:g} s of one run,"
             f" oltp_point_select with {USERS} users, in the order A B B A; in the parts of"
-            f" {_ALONE} the page's process is stopped. Median (least–greatest). Page and viewers"
-            " are on the generator's machine, so what they use is missing there."
+            f" {_ALONE} the page's process is stopped. Median (least–greatest). The page"
+            " is on the generator's machine, so what it uses is missing there; viewers only use"
+            " what is left (SCHED_IDLE)."
             " Interval: 95 % for the median of the pairs' ratios.",
         ),
     )
@@ -118,6 +120,7 @@ def _take_turns(
         time.sleep(_LOOK_S)
     time.sleep(_LEAD_S)
     turns.shown_s, turns.late_s = tuple(seen.shown_s), tuple(seen.late_s)
+    _as_if_elsewhere(seen)
     try:
         for pair, contestant in order:
             (page.suspend if contestant == _ALONE else page.resume)()
@@ -128,6 +131,17 @@ def _take_turns(
             turns.parts.append(Part(pair, contestant, begun, ended, share))
     finally:
         page.resume()
+
+
+def _as_if_elsewhere(seen: Viewers) -> None:
+    """From now on viewers run when nobody else wants a core, as if they were on other machines.
+
+    sched(7): threads of SCHED_IDLE have next to no weight. What the kernel does to bring them their
+    events is still taken from the run.
+    """
+    for thread in seen.threads:
+        if thread.native_id is not None and thread.is_alive():
+            os.sched_setscheduler(thread.native_id, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _with_rates(parts: Sequence[Part], run: Path) -> list[Part]:
