@@ -159,6 +159,36 @@ def test_a_script_s_conflict_restarts_its_event_and_another_error_ends_it(beside
     assert [line for line in masked(ours.stdout) if line.startswith("FATAL")] == wanted
 
 
+@pytest.mark.parametrize("prepared", [False, True])
+def test_after_a_conflict_the_driver_rolls_back_and_counts_nothing(
+    beside: Beside, prepared: bool
+) -> None:
+    beside.server.asked("CREATE TABLE t (a INT PRIMARY KEY); GRANT ALL ON t TO PUBLIC", beside.database)
+    script = beside.folder / "s.lua"
+    insert = "con:query('INSERT INTO t VALUES (' .. n .. ')')"
+    if prepared:
+        insert = "p:set(n) s:execute()"
+    script.write_text(
+        "function thread_init() con = sysbench.sql.driver():connect()\n"
+        " s = con:prepare('INSERT INTO t VALUES (?)')\n"
+        " p = s:bind_create(sysbench.sql.type.INT) s:bind_param(p) end\n"
+        f"function event() n = (n or 0) + 1 con:query('BEGIN') {insert} con:query('COMMIT') end\n"
+    )
+    sent, said = [], []
+    for program in BOTH:
+        beside.server.asked("TRUNCATE t; INSERT INTO t VALUES (2)", beside.database)
+        begun = len(beside.server.log)
+        with logged(beside.server, beside.database):
+            done = beside.says(program, "--events=3", str(script), "run")
+        texts = re.findall(r"(?:statement|execute [^:]*): +(\w+)", beside.server.log[begun:])
+        verbs = ("BEGIN", "INSERT", "COMMIT", "ROLLBACK")
+        sent.append([text for text in texts if text in verbs])
+        said.append(re.findall(r"(?:read|write|other|total|ignored errors): +(\d+)", done.stdout))
+    assert sent[1] == sent[0]
+    assert "ROLLBACK" in sent[0]
+    assert said[1] == said[0]
+
+
 def test_what_is_left_open_comes_from_libpq(beside: Beside) -> None:
     script = beside.folder / "s.lua"
     script.write_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kept import Stopwatch
-from sysbench.comparing import compare, masked
+from sysbench.comparing import both, compare, masked
 from sysbench.conftest import Done, Program
 
 pytestmark = [pytest.mark.server, pytest.mark.sysbench]
@@ -53,6 +54,15 @@ SCRIPTS = {
     "unreachable.lua": """
         function event() end
         function sysbench.hooks.report_cumulative() sysbench.sql.driver():connect() end
+    """,
+    "before.lua": """
+        function init() sysbench.sql.driver():connect():query("SELECT 1") end
+        function thread_init()
+          con = sysbench.sql.driver():connect()
+          con:query("SET @a = 1")
+          con:query("SELECT @a")
+        end
+        function event() con:query("SELECT 1") end
     """,
     "goodbye.lua": """
         function event() end
@@ -265,6 +275,18 @@ def test_a_line_against_a_server(
     line: str, ours_here: Program, theirs: Program, written: Path, connection: tuple[str, ...]
 ) -> None:
     compare(ours_here, theirs, (*connection, *line.split(" ")))
+
+
+def test_what_is_sent_before_the_first_event_is_counted(
+    ours_here: Program, theirs: Program, written: Path, connection: tuple[str, ...]
+) -> None:
+    words = (*connection, "before.lua", "--threads=2", "--events=5", "run")
+    counted = [
+        re.findall(r"(?:read|write|other|total): +(\d+)", done.stdout)
+        for done in both(ours_here, theirs, words)
+    ]
+    assert counted[0] == counted[1]
+    assert int(counted[0][0]) > 5
 
 
 FROM_STDIN = """

@@ -115,6 +115,13 @@ impl User {
         self.go_on()
     }
 
+    /// The text of the prepared statement that it has asked to execute last.
+    #[must_use]
+    pub fn executing(&self) -> Option<String> {
+        let text: Option<mlua::String> = self.state.call("executing", &self.record).ok()?;
+        Some(text?.to_string_lossy())
+    }
+
     /// Whether the script cancelled its last event by returning a true value.
     #[must_use]
     pub fn has_cancelled(&self) -> bool {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import TypeVar
 
 from loadstone.engine import SummedLines
 from loadstone.model.pgbench import CommandFigures
@@ -24,6 +25,8 @@ from loadstone.model.records import (
     TargetCounts,
 )
 from loadstone.runs.aggregates import ExactLatency
+
+C = TypeVar("C", bound=MemberCounts)
 
 SumLines = Callable[[Iterable[str]], SummedLines]
 """Adds up the lines of an interval log by tag: `engine.sum_hlog`."""
@@ -53,7 +56,7 @@ def merge_samples(
         from_s=min(sample.from_s for sample in samples),
         to_s=max(sample.to_s for sample in samples),
         tally=tally,
-        counts=_sum_counts([sample.counts for sample in samples]),
+        counts=_sum_counts(Counts, [sample.counts for sample in samples]),
         errors=_sum_numbers(sample.errors for sample in samples),
         connect_failures=_sum_numbers(sample.connect_failures for sample in samples),
         users=sum(sample.users for sample in samples),
@@ -80,7 +83,6 @@ def _sum_member(
 ) -> MemberSample:
     """Merge the samples of one workload of a mix."""
     parts = [one for sample in samples for one in sample.members if one.name == name]
-    names = MemberCounts.model_fields
 
     def latency(kind: str) -> LatencyNs:
         of_kind = [getattr(part.latency_ns, kind) for part in parts]
@@ -89,9 +91,7 @@ def _sum_member(
     return MemberSample(
         name=name,
         tally=tally,
-        counts=MemberCounts(
-            **{key: sum(getattr(one.counts, key) for one in parts) for key in names}
-        ),
+        counts=_sum_counts(MemberCounts, [one.counts for one in parts]),
         errors=_sum_numbers(part.errors for part in parts),
         latency_ns=Latencies(response=latency("response"), service=latency("service")),
     )
@@ -126,6 +126,7 @@ def merge_connected(parts: Sequence[Connected]) -> Connected:
         compression=compressed,
         server_version=first.server_version,
         connect_failures=_sum_numbers(part.connect_failures for part in parts),
+        before=_sum_counts(MemberCounts, [part.before for part in parts]),
     )
 
 
@@ -137,10 +138,8 @@ def sum_tallies(tallies: Iterable[Tally]) -> Tally:
     return Tally(**{name: total[name] for name in Tally.model_fields})
 
 
-def _sum_counts(counts: Sequence[Counts]) -> Counts:
-    return Counts(
-        **{name: sum(getattr(each, name) for each in counts) for name in Counts.model_fields}
-    )
+def _sum_counts(kind: type[C], counts: Sequence[C]) -> C:
+    return kind(**{name: sum(getattr(each, name) for each in counts) for name in kind.model_fields})
 
 
 def _sum_numbers(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -226,6 +226,8 @@ class Connected(Frozen):
     compression: str | None = None
     server_version: str | None = None
     connect_failures: dict[str, Count] = {}
+    before: MemberCounts = MemberCounts()
+    """What scripts did meanwhile, in `init()` and `thread_init()`: no sample has it."""
 
 
 class Sample(Frozen):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loadstone import engine
-from loadstone.model.records import Sample, Share
+from loadstone.model.records import MemberCounts, Sample, Share
 from loadstone.runs import hlog
 from loadstone.runs.aggregates import ExactLatency
 
@@ -107,6 +107,12 @@ class Figures(Stretch):
         self.latency.add(sample.latency_ns.response)
         self.values_ns.update(values_ns)
         self.add_shares(sample.per_user)
+
+    def add_before(self, counts: MemberCounts) -> None:
+        """Add the statements that scripts sent before the first interval."""
+        self.reads += counts.reads
+        self.writes += counts.writes
+        self.other += counts.other
 
     @property
     def queries(self) -> int:

@@ -158,6 +158,8 @@ class _Watched:
         match record:
             case Connected():
                 self.teller.uses_driver |= record.server_version is not None
+                for figures in (self.since_line, self.since_checkpoint):
+                    figures.add_before(record.before)
                 self._begin()
             case Sample():
                 self._add(record)

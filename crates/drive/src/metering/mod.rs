@@ -183,11 +183,16 @@ impl Meter {
         self
     }
 
-    /// The load starts. What connecting took was reported before; failures from now on were not.
+    /// The load starts. What connecting took, and what scripts did meanwhile, was reported before; failures from now on
+    /// were not.
     pub(crate) fn begin(&mut self) {
         self.cpu_before = thread_cpu();
         self.run_delay = RunDelay::of_this_thread();
         self.counts = Counts::default();
+        self.latencies = Latencies::default();
+        for target in &mut self.targets {
+            target.queries = 0;
+        }
         self.idle = IdleCounts { open: self.idle.open, ..IdleCounts::default() };
         for (code, told) in std::mem::take(&mut self.told_connect_failures) {
             if let Some(count) = self.connect_failures.get_mut(&code) {

@@ -64,6 +64,8 @@ pub struct Connected {
     pub server_version: Option<String>,
     /// Failed attempts, by code.
     pub connect_failures: BTreeMap<Code, u64>,
+    /// What scripts did meanwhile, in `init()` and `thread_init()`: no sample has it.
+    pub before: WorkCounts,
 }
 
 impl Connected {

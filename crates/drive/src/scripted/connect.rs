@@ -115,10 +115,12 @@ impl Scripted {
             let cannot = || self.family().code_of(Fault::CannotConnect { unix: false });
             let code = failure.code.unwrap_or_else(cannot);
             let message = failure.message.clone();
-            Self::tell_first(
-                shard,
-                FirstError { code, message, statement: None, preparing: false },
-            );
+            Self::tell_first(shard, code, || FirstError {
+                code,
+                message,
+                statement: None,
+                preparing: false,
+            });
             return self.answer(shard, Resume::failure(code, failure.message));
         }
         self.pending = Pending::Turn(wanted);
@@ -134,23 +136,24 @@ impl Scripted {
         let Some(open) = self.connections.take(place) else { return };
         let now = shard.now();
         let waited = match &self.pending {
-            Pending::Answer { place: at, .. } | Pending::Preparation { place: at, .. } => {
-                *at == place
-            }
+            Pending::Answer { place: at, .. }
+            | Pending::Preparation { place: at, .. }
+            | Pending::Rollback { place: at, .. } => *at == place,
             _ => false,
         };
         if !waited {
             // The script gets the error when it uses the connection next.
             return;
         }
-        let (statement, preparing) = match std::mem::replace(&mut self.pending, Pending::Nothing) {
-            Pending::Answer { sql, .. } => (sql, false),
-            Pending::Preparation { sql, .. } => (Some(sql), true),
-            _ => (None, false),
-        };
-        let (code, message) = (loss.code, loss.message.clone());
-        let lost = FirstError { code, message, statement, preparing };
-        self.count_error(shard, open.endpoint.index, lost);
+        let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
+        self.count_error(shard, open.endpoint.index, loss.code, |script| {
+            let (statement, preparing) = match pending {
+                Pending::Answer { sql, .. } => (sql.or_else(|| script.executing()), false),
+                Pending::Preparation { sql, .. } => (Some(sql), true),
+                _ => (None, false),
+            };
+            FirstError { code: loss.code, message: loss.message.clone(), statement, preparing }
+        });
         let ignored = shard.settings.ignores(loss.code);
         if ignored && shard.is_loading() && matches!(self.activity, Activity::Busy { .. }) {
             let reason = format!("{} {}", loss.code, loss.message);

@@ -22,7 +22,7 @@ use crate::record::FirstError;
 use crate::shard::{Alarm, Message, ShardContext, Stage};
 use connections::Connections;
 use loadstone_measure::Nanos;
-use loadstone_protocol::{Completion, Fault, Reply, ServerError, Verdict};
+use loadstone_protocol::{Completion, ErrorCode, Expect, Fault, Reply, ServerError, Verdict};
 use loadstone_script::{ScriptError, User as Script};
 use resume::Resume;
 use statements::Statements;
@@ -114,6 +114,8 @@ enum Pending {
     Answer { place: usize, sent: Nanos, sql: Option<String> },
     /// A statement's preparation.
     Preparation { place: usize, sent: Nanos, statement: u32, sql: String },
+    /// The answer to the ROLLBACK after an error, of which the script learns then.
+    Rollback { place: usize, error: Box<ServerError> },
 }
 
 /// A connection that the script requests or has lost.
@@ -339,7 +341,7 @@ impl Scripted {
             }
             (Pending::Answer { sql, .. }, Reply::Failed(error)) => {
                 self.refused(shard, place, &error, sql);
-                self.answer(shard, Resume::refusal(&error));
+                self.answer_refusal(shard, place, error);
             }
             (Pending::Preparation { statement, .. }, Reply::Prepared(prepared)) => {
                 self.statements.prepared(statement, prepared.statement_id);
@@ -352,10 +354,16 @@ impl Scripted {
                 self.answer(shard, Resume::Done);
             }
             (Pending::Preparation { sql, .. }, Reply::Failed(error)) => {
-                let (code, message) = (error.code, error.message.clone());
-                let first = FirstError { code, message, statement: Some(sql), preparing: true };
-                let target = self.target_at(place);
-                self.count_error(shard, target, first);
+                let (code, target) = (error.code, self.target_at(place));
+                self.count_error(shard, target, code, |_| FirstError {
+                    code,
+                    message: error.message.clone(),
+                    statement: Some(sql),
+                    preparing: true,
+                });
+                self.answer(shard, Resume::refusal(&error));
+            }
+            (Pending::Rollback { error, .. }, Reply::Done(_) | Reply::Failed(_)) => {
                 self.answer(shard, Resume::refusal(&error));
             }
             (pending, _) => {
@@ -395,28 +403,54 @@ impl Scripted {
         error: &ServerError,
         statement: Option<String>,
     ) {
-        let target = self.target_at(place);
-        let (code, message) = (error.code, error.message.clone());
-        self.count_error(shard, target, FirstError { code, message, statement, preparing: false });
+        let (code, target) = (error.code, self.target_at(place));
+        self.count_error(shard, target, code, |script| FirstError {
+            code,
+            message: error.message.clone(),
+            statement: statement.or_else(|| script.executing()),
+            preparing: false,
+        });
         if shard.settings.ignores(error.code) && self.has_event() {
             shard.meter.restarted(ALONE);
             self.has_restarted = true;
         }
     }
 
-    fn count_error(&mut self, shard: &mut ShardContext, target: usize, error: FirstError) {
+    /// Tells the script of the error of what it executed, after a ROLLBACK where sysbench's driver sends one. That is
+    /// no statement of the script's, and is not counted.
+    fn answer_refusal(&mut self, shard: &mut ShardContext, place: usize, error: Box<ServerError>) {
+        let rolls_back = self.family().scripts_roll_back_after(error.code);
+        let Some(open) = self.connections.get(place).filter(|_| rolls_back) else {
+            return self.answer(shard, Resume::refusal(&error));
+        };
+        let (number, conversation) = (open.number, &open.connection.conversation);
+        shard.command.clear();
+        conversation.write_query(&mut shard.command, conversation.rollback());
+        let pending = |place, _| Pending::Rollback { place, error };
+        if let Some(resume) = self.send(shard, number, Expect::Query, pending) {
+            self.answer(shard, resume);
+        }
+    }
+
+    fn count_error(
+        &self,
+        shard: &mut ShardContext,
+        target: usize,
+        code: ErrorCode,
+        describe: impl FnOnce(&Script) -> FirstError,
+    ) {
         let now = shard.now();
         let began = match self.activity {
             Activity::Busy { began, .. } => began,
             _ => now,
         };
-        shard.meter.error(error.code, Labels::of_target(target), now - began);
-        Self::tell_first(shard, error);
+        shard.meter.error(code, Labels::of_target(target), now - began);
+        Self::tell_first(shard, code, || describe(&self.script));
     }
 
-    fn tell_first(shard: &mut ShardContext, error: FirstError) {
-        if shard.meter.sees_first(error.code) {
-            shard.send(Message::Refused(error));
+    fn tell_first(shard: &mut ShardContext, code: ErrorCode, describe: impl FnOnce() -> FirstError) {
+        if shard.meter.sees_first(code) {
+            shard.send(Message::Refused(describe()));
         }
     }
 

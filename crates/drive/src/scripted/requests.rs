@@ -166,7 +166,7 @@ impl Scripted {
     }
 
     /// Sends the command in `shard.command`; the answer comes later, unless there is no connection.
-    fn send(
+    pub(super) fn send(
         &mut self,
         shard: &mut ShardContext,
         number: u32,

@@ -286,6 +286,7 @@ impl Coordinator {
         self.connected.compression = self.connected.compression.or(connected.compression);
         let version = connected.server_version;
         self.connected.server_version = self.connected.server_version.take().or(version);
+        self.connected.before.add(&connected.before);
         for (code, count) in connected.connect_failures {
             *self.connected.connect_failures.entry(code).or_default() += count;
         }

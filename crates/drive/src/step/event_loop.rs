@@ -227,6 +227,7 @@ impl EventLoop {
             self.reported = true;
             let mut connected = self.shard.connected.clone();
             connected.connect_failures = self.shard.meter.tell_connect_failures();
+            connected.before = self.shard.meter.counts.work.clone();
             self.shard.send(Message::Connected(connected));
         }
         if let Some(at) = self.shard.settings.control.begin_at() {

@@ -218,6 +218,11 @@ function kernel.problem(user)
   return user.problem
 end
 
+--- The text of the statement that it executed last.
+function kernel.executing(user)
+  return user.executing
+end
+
 --- The options that the script of this user declares; else why they cannot be read.
 function kernel.declared(user)
   local options = user.env.sysbench.cmdline.options
@@ -229,7 +234,7 @@ function kernel.declared(user)
     return list
   end
   -- A place in this library says nothing to whoever has written the script.
-  return nil, (tostring(list):gsub("^%[%w+%]:%d+: ", ""))
+  return nil, (string.gsub(tostring(list), "^%[%w+%]:%d+: ", ""))
 end
 
 --- Libraries and functions keep their names.

@@ -163,6 +163,9 @@ end
 function Statement:bind_param(...)
   local list = open_statement(self, 2)
   local count = select("#", ...)
+  if count == 0 then
+    return nil
+  end
   local cells = ffi.new("loadstone_value *[?]", math.max(count, 1))
   for index = 1, count do
     local parameter = select(index, ...)
@@ -183,6 +186,7 @@ function Statement:execute()
   mailbox.statement = self.number
   mailbox.cells = list[CELLS]
   mailbox.count = self.count
+  state.current.executing = list[QUERY]
   if ask(ask_for.EXECUTE, connection.number) ~= DONE then
     refuse(list[FACE], list[QUERY], 2)
   end

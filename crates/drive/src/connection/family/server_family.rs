@@ -36,6 +36,15 @@ impl ServerFamily {
         }
     }
 
+    /// Whether sysbench's driver of this family rolls back by itself after this error, before the script learns of
+    /// it: PostgreSQL's does after those that restart an event, whose transaction would stay open.
+    pub(crate) fn scripts_roll_back_after(self, code: ErrorCode) -> bool {
+        match self {
+            Self::MySql => false,
+            Self::Postgres => self.usual().restarts.contains(&code.code),
+        }
+    }
+
     /// How its SQL is written.
     pub(crate) fn dialect(self) -> &'static dyn Dialect {
         match self {
