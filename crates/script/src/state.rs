@@ -195,6 +195,9 @@ fn host(
         Ok(())
     };
     host.set("need_own_state", lua.create_function(need_own_state)?)?;
+    // SAFETY: this is LuaJIT's own function that opens a library in the state that calls it.
+    let open_math = unsafe { lua.create_c_function(mlua::ffi::luaopen_math) }?;
+    host.set("open_math", open_math)?;
     further_results(lua, &host, mailbox, shared)?;
     Ok(host)
 }

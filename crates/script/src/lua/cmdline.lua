@@ -57,7 +57,7 @@ function cmdline.declared(options)
     check_option(name, option)
     list[#list + 1] = {
       -- On the command line and in sysbench.opt, `sql-dir` is `sql_dir`.
-      name = (name:gsub("-", "_")),
+      name = (string.gsub(name, "-", "_")),
       written = name,
       help = option[1],
       kind = option[3] or kind_of(option[2]),
@@ -87,7 +87,7 @@ local function option_lines(options)
   local lines = {}
   for index, option in ipairs(list) do
     local default = option.default and " [" .. option.default .. "]" or ""
-    lines[index] = "  --" .. option.shown .. (" "):rep(width - #option.shown) .. " " .. option.help .. default
+    lines[index] = "  --" .. option.shown .. string.rep(" ", width - #option.shown) .. " " .. option.help .. default
   end
   return table.concat(lines, "\n") .. (#lines > 0 and "\n\n" or "\n")
 end

@@ -69,22 +69,52 @@ end
 -- many gets a copy: their orders may be as many as users.
 local MOST_LEFT_OUT = 4
 
---- The metatable of views of this table, of which so many names may still be left out.
-local function viewing_table(original, may_leave)
-  local meta = viewing(original, function(name)
-    return rawget(original, name) ~= nil
+--- Gives a view what it has not had yet of these.
+local function make_rest(view, makers)
+  for name, make in pairs(makers) do
+    if rawget(view, name) == nil then
+      rawset(view, name, make(view))
+    end
+  end
+end
+
+--- What finds in a view what is the same for all, and makes what is the user's own.
+local function finding(original, makers)
+  if next(makers) == nil then
+    return original
+  end
+  return function(view, name)
+    local make = makers[name]
+    if not make then
+      return original[name]
+    end
+    local own = make(view)
+    rawset(view, name, own)
+    return own
+  end
+end
+
+local function without(from, name)
+  local rest = copy(from)
+  rest[name] = nil
+  return rest
+end
+
+--- The metatable of views of this table, of which so many names may still be left out. What is made for each view,
+--- once its script looks at it, has a maker.
+local function viewing_table(original, may_leave, makers)
+  makers = makers or {}
+  local meta = viewing(finding(original, makers), function(name)
+    return makers[name] ~= nil or rawget(original, name) ~= nil
   end, function(view)
+    make_rest(view, makers)
     for name, member in pairs(original) do
       view[name] = member
     end
   end)
   local rests = {}
   kinds[meta].without = may_leave > 0 and function(name)
-    if not rests[name] then
-      local rest = copy(original)
-      rest[name] = nil
-      rests[name] = viewing_table(rest, may_leave - 1)
-    end
+    rests[name] = rests[name] or viewing_table(without(original, name), may_leave - 1, without(makers, name))
     return rests[name]
   end
   return meta
@@ -92,8 +122,8 @@ end
 
 --- Makes the views of a table, one for each user: a table in which a script finds what is in that, and sets what is
 --- its own. A copy for each user would take a kilobyte for each library.
-local function shared(original)
-  local meta = viewing_table(original, MOST_LEFT_OUT)
+local function shared(original, makers)
+  local meta = viewing_table(original, MOST_LEFT_OUT, makers)
   return function()
     return setmetatable({}, meta)
   end
@@ -113,16 +143,7 @@ local function once(make)
       return nil
     end
     made[owner] = marks + mark
-    return make()
-  end
-end
-
---- Gives an owner what it has not had yet of these.
-local function make_rest(owner, makers)
-  for name, make in pairs(makers) do
-    if rawget(owner, name) == nil then
-      rawset(owner, name, make(owner))
-    end
+    return make(owner)
   end
 end
 
@@ -149,8 +170,13 @@ local function set_metatable(...)
   return setmetatable(...)
 end
 
+local string_metatable
+
 --- That a table is a view is nothing that a script has to know: what it views has no metatable.
 local function get_metatable(...)
+  if type((...)) == "string" then
+    return string_metatable()
+  end
   if kinds[getmetatable((...))] then
     return nil
   end
@@ -321,7 +347,7 @@ local function template(path)
   end
   local source = file:read("*a")
   file:close()
-  source = source:gsub("^#[^\n]*", "")
+  source = string.gsub(source, "^#[^\n]*", "")
   local chunk
   chunk, problem = loadstring(source, "@" .. path)
   if not chunk then
@@ -373,55 +399,82 @@ end, function(loaded)
 end)
 
 local function search_path(script)
-  local folder = script:match("^(.*/)") or "./"
+  local folder = string.match(script, "^(.*/)") or "./"
   local near = "./?.lua;./?/init.lua;" .. folder .. "?.lua;" .. folder .. "?/init.lua"
   local named = os.getenv("LUA_PATH_5_1") or os.getenv("LUA_PATH")
   local home = os.getenv("HOME")
-  local of_user = home and ROCKS:gsub("~", (home:gsub("%%", "%%%%"))) or ""
+  local of_user = home and string.gsub(ROCKS, "~", (string.gsub(home, "%%", "%%%%"))) or ""
   local original = pristine.package.path
   -- What the user has named is searched first; the original path has it already.
   return (named and original .. ";" .. near or near .. ";" .. original) .. of_user .. INSTALLED
 end
 
+local function load_preloaded(name)
+  return state.current.env.package.preload[name] or string.format("\n\tno field package.preload['%s']", name)
+end
+
+local function load_file(name)
+  local env = state.current.env
+  local path, problem = find_module(env.package, name)
+  if not path then
+    return problem
+  end
+  local load
+  load, problem = instance(path, env)
+  if not load then
+    error(string.format("error loading module '%s' from file '%s':\n\t%s", name, path, problem), 4)
+  end
+  return load
+end
+
 -- By script: what makes views of its `package`.
 local packages = {}
+
+local of_package = {
+  preload = once(function()
+    return copy(pristine.package.preload)
+  end),
+  loaded = once(function()
+    return setmetatable({}, loaded_meta)
+  end),
+  loaders = once(function()
+    return { load_preloaded, load_file, unpack(pristine.package.loaders, 3) }
+  end),
+}
 
 local function modules(script)
   if not packages[script] then
     local original = copy(pristine.package)
     original.path = search_path(script)
-    -- Each user has its own.
-    original.preload, original.loaded = nil, nil
-    packages[script] = shared(original)
+    for name in pairs(of_package) do
+      original[name] = nil
+    end
+    packages[script] = shared(original, of_package)
   end
-  local own = packages[script]()
-  own.preload = copy(pristine.package.preload)
-  own.loaded = setmetatable({}, loaded_meta)
-  return own
+  return packages[script]()
+end
+
+--- What loads a module: of the first of package.loaders that has it.
+local function loader(package, name)
+  local problems = {}
+  for _, look in ipairs(package.loaders) do
+    local found = look(name)
+    if type(found) == "function" then
+      return found
+    elseif type(found) == "string" then
+      problems[#problems + 1] = found
+    end
+  end
+  error(string.format("module '%s' not found:%s", name, table.concat(problems)), 3)
 end
 
 local function require(name)
-  local env = state.current.env
-  local package = env.package
+  local package = state.current.env.package
   local loaded = package.loaded[name]
   if loaded ~= nil then
     return loaded
   end
-  local load = package.preload[name]
-  if not load then
-    local path, problem = find_module(package, name)
-    if path then
-      load, problem = instance(path, env)
-      if not load then
-        error(string.format("error loading module '%s' from file '%s':\n\t%s", name, path, problem), 2)
-      end
-    else
-      load = pristine.package.loaders[3](name)
-      if type(load) ~= "function" then
-        error(string.format("module '%s' not found:%s", name, problem or ""), 2)
-      end
-    end
-  end
+  local load = loader(package, name)
   package.loaded[name] = true
   local result = load(name)
   if result ~= nil then
@@ -438,28 +491,149 @@ local function module(name, ...)
     module = {}
     env.package.loaded[name] = module
     local place = env
-    for part in name:gmatch("([^.]+)%.") do
+    for part in string.gmatch(name, "([^.]+)%.") do
       place[part] = place[part] or {}
       place = place[part]
     end
-    place[name:match("[^.]+$")] = module
+    place[string.match(name, "[^.]+$")] = module
   end
-  module._M, module._NAME, module._PACKAGE = module, name, name:match("^(.*%.)[^.]*$") or ""
+  module._M, module._NAME, module._PACKAGE = module, name, string.match(name, "^(.*%.)[^.]*$") or ""
   for _, option in ipairs({ ... }) do
     option(module)
   end
   setfenv(2, module)
 end
 
--- Methods of strings: `text:split(",")` finds what a script has added to its own table `string`. The
--- functions that Lua has are found first, at no cost.
+-- Strings ------------------------------------------------------------------------------------------
+
+-- All strings of a state have one metatable, and each user its own table `string`. Lua's own functions are found
+-- there, at no cost; what a script has added, `text:split(",")`, by the metatable of that table. Once a script changes
+-- one of Lua's functions, or looks at the metatable, each method is looked for in what its user has.
+
+-- By their environment: the table `string` of a user, and what it has for the metatable of strings.
+local strings, string_metas = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
+
 setmetatable(pristine.string, {
   __index = function(_, name)
-    local user = state.current
-    local own = user and user.env.string
-    return type(own) == "table" and rawget(own, name) or nil
+    local own = state.current and strings[state.current.env]
+    return own and rawget(own, name)
   end,
 })
+
+local real_string_meta = getmetatable("")
+
+local function method_of_user(text, name)
+  local env = state.current and state.current.env
+  local own = string_metas[env]
+  local index = strings[env] or pristine.string
+  if own then
+    index = rawget(own, "__index")
+  end
+  if type(index) == "function" then
+    return index(text, name)
+  end
+  return index and index[name]
+end
+
+local function look_for_each_method()
+  real_string_meta.__index = method_of_user
+end
+
+local string_view = viewing_table(pristine.string, MOST_LEFT_OUT)
+
+local function string_of(env)
+  strings[env] = strings[env] or setmetatable({}, string_view)
+  return strings[env]
+end
+
+do
+  local kind = kinds[string_view]
+  local leave, fill = kind.without, kind.fill
+  function kind.without(name)
+    look_for_each_method()
+    return leave(name)
+  end
+  function kind.fill(view)
+    look_for_each_method()
+    fill(view)
+  end
+end
+
+-- What strings do by their metatable, where a script gives it to them.
+local STRING_EVENTS = {
+  __add = "perform arithmetic on", __sub = "perform arithmetic on", __mul = "perform arithmetic on",
+  __div = "perform arithmetic on", __mod = "perform arithmetic on", __pow = "perform arithmetic on",
+  __unm = "perform arithmetic on", __call = "call", __concat = "concatenate", __newindex = "index",
+}
+
+local function let_strings(event)
+  local doing = STRING_EVENTS[event]
+  if not doing or real_string_meta[event] then
+    return
+  end
+  real_string_meta[event] = function(...)
+    local own = string_metas[state.current.env]
+    local handler = own and rawget(own, event)
+    if not handler then
+      error("attempt to " .. doing .. " a string value", 2)
+    end
+    return handler(...)
+  end
+end
+
+local string_meta_view = viewing(nil, function()
+  return false
+end, function()
+  for event in pairs(STRING_EVENTS) do
+    let_strings(event)
+  end
+end)
+string_meta_view.__newindex = function(own, event, handler)
+  let_strings(event)
+  rawset(own, event, handler)
+end
+
+--- The metatable of strings, as one user sees it.
+function string_metatable()
+  local env = state.current.env
+  if not string_metas[env] then
+    look_for_each_method()
+    string_metas[env] = setmetatable({ __index = string_of(env) }, string_meta_view)
+  end
+  return string_metas[env]
+end
+
+-- Random numbers of Lua's own ----------------------------------------------------------------------
+
+--- math.random() and math.randomseed() of one user: other users do not draw from the same numbers.
+local function own_random()
+  local loaded, env = pristine.package.loaded, getfenv(0)
+  local shared_math, of_env = loaded.math, rawget(env, "math")
+  -- What opens the library fills in the table of that name, where there is one.
+  loaded.math = nil
+  rawset(env, "math", nil)
+  local own = state.host.open_math()
+  loaded.math = shared_math
+  rawset(env, "math", of_env)
+  return own.random, own.randomseed
+end
+
+local give_random = once(function(view)
+  local random, seed = own_random()
+  rawset(view, "random", rawget(view, "random") or random)
+  rawset(view, "randomseed", rawget(view, "randomseed") or seed)
+  return true
+end)
+
+local of_math = {}
+for _, name in ipairs({ "random", "randomseed" }) do
+  of_math[name] = function(view)
+    give_random(view)
+    return rawget(view, name)
+  end
+end
+local common_math = copy(pristine.math)
+common_math.random, common_math.randomseed = nil, nil
 
 -- Output, files and processes ----------------------------------------------------------------------
 
@@ -522,7 +696,7 @@ end
 local function operating_system()
   local own = copy(pristine.os)
   function own.execute(command)
-    local seconds = command and command:match("^%s*sleep%s+(%d*%.?%d+)s?%s*$")
+    local seconds = command and string.match(command, "^%s*sleep%s+(%d*%.?%d+)s?%s*$")
     if not seconds then
       return pristine.os.execute(command)
     end
@@ -553,6 +727,7 @@ local views = {
 for _, name in ipairs(LIBRARIES) do
   views[name] = once(shared(changed[name] or pristine[name]))
 end
+views.math, views.string = once(shared(common_math, of_math)), once(string_of)
 
 -- sysbench.cmdline ---------------------------------------------------------------------------------
 
@@ -607,7 +782,13 @@ local function is_same(one, other)
 end
 
 local cmdline_face = cmdline.face()
-local cmdline_meta = viewing_table(cmdline_face, MOST_LEFT_OUT)
+local arguments = cmdline_face.argv
+cmdline_face.argv = nil
+local cmdline_meta = viewing_table(cmdline_face, MOST_LEFT_OUT, {
+  argv = once(function()
+    return copy(arguments)
+  end),
+})
 local declared_options
 
 -- The options that a user has declared, by its view: there for as long as its script holds them.
@@ -619,14 +800,14 @@ end
 
 local with_options = viewing(function(view, name)
   if name ~= "options" then
-    return cmdline_face[name]
+    return cmdline_meta.__index(view, name)
   end
   local options = own_options(view)
   setmetatable(view, cmdline_meta)
   view.options = options
   return options
 end, function(name)
-  return name == "options" or cmdline_face[name] ~= nil
+  return name == "options" or kinds[cmdline_meta].shows(name)
 end, function(view)
   kinds[cmdline_meta].fill(view)
   view.options = own_options(view)
@@ -670,22 +851,7 @@ local same_for_all = {
   report_json = report.json,
 }
 
-local sysbench_meta = viewing(function(own, name)
-  local make = of_sysbench[name]
-  if not make then
-    return same_for_all[name]
-  end
-  local view = make(own)
-  rawset(own, name, view)
-  return view
-end, function(name)
-  return of_sysbench[name] ~= nil or same_for_all[name] ~= nil
-end, function(own)
-  make_rest(own, of_sysbench)
-  for name, value in pairs(same_for_all) do
-    own[name] = value
-  end
-end)
+local sysbench_meta = viewing_table(same_for_all, MOST_LEFT_OUT, of_sysbench)
 
 -- The whole ----------------------------------------------------------------------------------------
 

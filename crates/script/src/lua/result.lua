@@ -3,6 +3,7 @@ local ffi = require("ffi")
 local state = ...
 
 local mailbox = state.mailbox
+local byte, sub = string.byte, string.sub
 
 ffi.cdef("typedef struct { uint32_t nrows; uint32_t nfields; uint32_t number; } sql_result;")
 
@@ -13,14 +14,14 @@ local Result = {}
 
 -- Integers of the protocol with a length of their own: their first byte tells how many follow.
 local function length_at(bytes, position)
-  local first = bytes:byte(position)
+  local first = byte(bytes, position)
   if first < 0xfb then
     return first, position + 1
   end
   local width = first == 0xfc and 2 or first == 0xfd and 3 or 8
   local length = 0
   for offset = width, 1, -1 do
-    length = length * 256 + bytes:byte(position + offset)
+    length = length * 256 + byte(bytes, position + offset)
   end
   return length, position + 1 + width
 end
@@ -39,11 +40,11 @@ function Result:fetch_row()
   end
   local row, position = {}, record.position
   for field = 1, self.nfields do
-    if rows:byte(position) == 0xfb then
+    if byte(rows, position) == 0xfb then
       position = position + 1
     else
       local length, start = length_at(rows, position)
-      row[field] = rows:sub(start, start + length - 1)
+      row[field] = sub(rows, start, start + length - 1)
       position = start + length
     end
   end

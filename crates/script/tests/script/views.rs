@@ -129,3 +129,65 @@ fn a_script_may_change_all_that_a_view_shows() {
         "true\t1\ttrue\tnil\n",
     );
 }
+
+#[test]
+fn each_user_draws_from_lua_s_own_generator_as_if_alone() {
+    let drawn = |body: &str| {
+        let printed = printed_by_two(&format!("function thread_init() {body} end"));
+        let lines: Vec<String> = printed.lines().map(str::to_owned).collect();
+        assert_eq!(lines[0], lines[1], "{body}");
+        lines[0].clone()
+    };
+    let first = drawn("print(math.random(1e9), math.random(1e9))");
+    assert_eq!(first, drawn("local draw = math.random print(draw(1e9), math.random(1e9))"));
+    assert_ne!(first, drawn("math.randomseed(7) print(math.random(1e9), math.random(1e9))"));
+    each_prints(
+        "math.randomseed(7) local first = math.random(1e9)
+         math.randomseed(7) print(math.random(1e9) == first, rawget(math, 'random') == math.random, math.floor(1.5))
+         math.random = nil print(math.random, math.randomseed ~= nil)",
+        "true\ttrue\t1\nnil\ttrue\n",
+    );
+}
+
+#[test]
+fn methods_of_strings_are_what_a_script_makes_of_them() {
+    each_prints(
+        "print(('x'):upper(), getmetatable('').__index == string)
+         function string.upper(text) return text .. sysbench.tid - sysbench.tid end
+         function string:twice() return self .. self end
+         print(('x'):upper(), ('x'):twice(), ('X'):lower(), ('x').none)",
+        "X\ttrue\nx0\txx\tx\tnil\n",
+    );
+    each_prints(
+        "local meta = getmetatable('')
+         function meta.__index(text, at) return string[at] or string.sub(text, at, at) end
+         function meta.__mod(text, values) return string.format(text, unpack(values)) end
+         function meta:__call(...) return self .. select('#', ...) end
+         print(('abc')[2], ('abc'):rep(2), '%d-%s' % { 5, 'x' }, ('f')(1, 2), getmetatable(meta))
+         print((select(2, pcall(function() return 'a' + 1 end)):gsub('.*: ', '')))",
+        "b\tabcabc\t5-x\tf2\tnil\nattempt to perform arithmetic on a string value\n",
+    );
+}
+
+#[test]
+fn a_script_may_add_a_loader_of_modules() {
+    each_prints(
+        "print(#package.loaders, (select(2, pcall(require, 'made.up')):match('^[^\\n]*')))
+         table.insert(package.loaders, 1, function(name)
+           if name == 'made.up' then return function() return { tid = sysbench.tid - sysbench.tid } end end
+           return '\\n\\tnot made up'
+         end)
+         print(require('made.up').tid, (select(2, pcall(require, 'other')):match('not made up')))",
+        "4\tmodule 'made.up' not found:\n0\tnot made up\n",
+    );
+}
+
+#[test]
+fn arguments_of_the_command_line_are_each_user_s_own() {
+    each_prints(
+        "local argv = sysbench.cmdline.argv
+         print(argv.mine, argv == sysbench.cmdline.argv)
+         argv.mine = sysbench.tid",
+        "nil\ttrue\n",
+    );
+}
