@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -55,6 +54,8 @@ class Part:
     to_unix_s: float
     page_cpu: float
     """Of the page's process, as a share of a core."""
+    viewers_cpu: float
+    """Of the viewers' process, likewise."""
     queries_per_s: float = 0.0
 
 
@@ -100,8 +101,8 @@ def measure(place: Place) -> Report:
             f"{counted(place.asked.pairs, 'pair')} of parts of {length_s:g} s of one run,"
             f" oltp_point_select with {USERS} users, in the order A B B A; in the parts of"
             f" {_ALONE} the page's process is stopped. Median (least–greatest). The page"
-            " is on the generator's machine, so what it uses is missing there; viewers only use"
-            " what is left (SCHED_IDLE)."
+            " is on the generator's machine, so what it uses is missing there; of the viewers only"
+            " what the kernel does to bring them their events is."
             " Interval: 95 % for the median of the pairs' ratios.",
         ),
     )
@@ -120,28 +121,21 @@ def _take_turns(
         time.sleep(_LOOK_S)
     time.sleep(_LEAD_S)
     turns.shown_s, turns.late_s = tuple(seen.shown_s), tuple(seen.late_s)
-    _as_if_elsewhere(seen)
+    seen.are_elsewhere.set()
+    us = psutil.Process()
     try:
         for pair, contestant in order:
             (page.suspend if contestant == _ALONE else page.resume)()
-            begun, before = time.time(), _cpu_s(page)
+            begun, before, of_ours = time.time(), _cpu_s(page), _cpu_s(us)
             time.sleep(length_s)
             ended = time.time()
-            share = (_cpu_s(page) - before) / (ended - begun)
-            turns.parts.append(Part(pair, contestant, begun, ended, share))
+            share, ours = (
+                (now - then) / (ended - begun)
+                for now, then in ((_cpu_s(page), before), (_cpu_s(us), of_ours))
+            )
+            turns.parts.append(Part(pair, contestant, begun, ended, share, ours))
     finally:
         page.resume()
-
-
-def _as_if_elsewhere(seen: Viewers) -> None:
-    """From now on viewers run when nobody else wants a core, as if they were on other machines.
-
-    sched(7): threads of SCHED_IDLE have next to no weight. What the kernel does to bring them their
-    events is still taken from the run.
-    """
-    for thread in seen.threads:
-        if thread.native_id is not None and thread.is_alive():
-            os.sched_setscheduler(thread.native_id, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _with_rates(parts: Sequence[Part], run: Path) -> list[Part]:
@@ -222,11 +216,19 @@ def _interval(ratios: Sequence[float]) -> str:
 
 def delay_table(readings: Sequence[Part], shown_s: Sequence[float], late_s: Sequence[float]) -> str:
     """How long viewers waited, and the CPU time of the page's process."""
-    cpu = spread([100 * one.page_cpu for one in _of(readings, _WATCHED)])
+    watched = _of(readings, _WATCHED)
+    cpu, theirs = (
+        spread([100 * share for share in shares])
+        for shares in (
+            [one.page_cpu for one in watched],
+            [one.viewers_cpu for one in watched],
+        )
+    )
     rows = [
         ["a new run is in the list after, s", with_spread(spread(shown_s), 2), f"≤ {WANTED_S:g}"],
         ["a finished second is shown after, s (least–95 %)", with_spread(_to_95(late_s), 2), "≤ 1"],
         ["page's process, % of a core", with_spread(cpu, 1), ""],
+        ["viewers' process, % of a core", with_spread(theirs, 1), ""],
     ]
     return table(["", "seen", "wanted"], rows)
 

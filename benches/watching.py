@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from loadstone.runs.rebuild import JOURNAL
 
 _PATIENCE_S = 120.0
+_AT_ONCE = 1 << 20
 
 
 @dataclass
@@ -32,11 +34,16 @@ class Viewers:
     """For each viewer: the newest second that it got, in seconds since the start of the run."""
     ended: set[int] = field(default_factory=set)
     """The viewers that saw the run's end."""
+    are_elsewhere: threading.Event = field(default_factory=threading.Event)
+    """From now on what they get is only taken: what a viewer makes of it is its own machine's."""
+    leave: threading.Event = field(default_factory=threading.Event)
+    """Those who are elsewhere leave."""
 
     def follow(self, link: str, viewer: int) -> None:
         """One viewer: reads the list until a run is there, then that run until it has ended."""
         name, begun = self._first(link)
-        for event, data in events(link, f"/api/events?run={quote(name, safe='')}"):
+        path = f"/api/events?run={quote(name, safe='')}"
+        for event, data in events(link, path, self.are_elsewhere, self.leave):
             if event == "second":
                 at_s, _ = data["points"]["tps"]
                 self.newest_s[viewer] = at_s
@@ -79,8 +86,15 @@ def _begin_of(run: Path) -> float:
         return float(json.loads(journal.readline())["unix_s"])
 
 
-def events(link: str, path: str) -> Iterator[tuple[str, Any]]:
+def events(
+    link: str,
+    path: str,
+    are_elsewhere: threading.Event | None = None,
+    leave: threading.Event | None = None,
+) -> Iterator[tuple[str, Any]]:
     """The events of a stream, until it ends; `link` is the page's, with its token.
+
+    Once `are_elsewhere` is set nothing is read any more, only taken, until `leave` is set.
 
     Raises:
         ConnectionError: the page refuses, or ends the connection.
@@ -90,6 +104,7 @@ def events(link: str, path: str) -> Iterator[tuple[str, Any]]:
     connection = http.client.HTTPConnection(page.netloc, timeout=_PATIENCE_S)
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+        stream = connection.sock
         response = connection.getresponse()
         if response.status != 200:
             raise ConnectionError(f"{path}: {response.status} {response.reason}")
@@ -100,8 +115,19 @@ def events(link: str, path: str) -> Iterator[tuple[str, Any]]:
                 name = value
             elif what == "data":
                 yield name, json.loads(value)
+                if are_elsewhere and leave and are_elsewhere.is_set():
+                    return _only_take(stream, leave)
     finally:
         connection.close()
+
+
+def _only_take(stream: socket.socket, leave: threading.Event) -> None:
+    """Take what has arrived every second, without a copy: tcp(7), MSG_TRUNC."""
+    stream.setblocking(False)
+    while not leave.wait(1.0):
+        with suppress(BlockingIOError):
+            while stream.recv(_AT_ONCE, socket.MSG_TRUNC):
+                pass
 
 
 @contextmanager
@@ -120,4 +146,5 @@ def viewers(link: str, runs: Path, number: int) -> Iterator[Viewers]:
     for thread in found.threads:
         thread.start()
     yield found
+    found.leave.set()
     found.join()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-from diagnose.examples import FULL, IDLE, SHARED
+import pytest
+
+from diagnose.accounts import an_account, diagnosed
+from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case
 from loadstone.diagnosis.rules import cpu_bound, latency_bound, neighbour
 from loadstone.model.language import ENGLISH
@@ -36,6 +39,34 @@ def test_a_note_and_a_finding_give_the_same_shares_and_interrupts_are_one_of_the
     assert set(shares(note)) == {"the server", "the generator", "other programs", "interrupts"}
     busy = int(re.findall(r"(\d+) % busy", found.sentence)[0])
     assert abs(sum(shares(note).values()) - busy) <= 2  # each is rounded
+
+
+def test_time_that_a_program_has_is_not_given_to_interrupts_once_more() -> None:
+    """Kernels without time accounting of interrupts charge it to whom they interrupt."""
+    of_programs = {"process_cpu_user": 2.4, "process_cpu_sys": 0.5}
+    made = Made(
+        host={**FULL, **of_programs},
+        host_rates={"cpu.softirq_s": 0.5},
+        facts=SHARED,
+        generator=STARVED,
+    )
+    found = cpu_bound.judge(a_case(made))
+    assert found
+    assert found.sentence.startswith(
+        "The server host's 4 cores are used up (97 % busy; the server 72 %, the generator 20 %, "
+        "interrupts 4.5 %): "
+    )
+
+
+def test_cores_that_are_waited_for_longer_than_used_are_too_few_however_idle_between() -> None:
+    nearly = {**FULL_OF_SERVER, "cpu_user": 0.6, "cpu_sys": 0.25, "cpu_idle": 0.15}
+    waiting = an_account(on_core=0.2, waiting_for_a_core=0.45, way=0.3)
+    found = diagnosed(Made(host=nearly), waiting).findings[0]
+    assert (found.cause, found.share) == ("cpu-bound", pytest.approx(0.65))
+    assert "without a core, 45 % of their time, longer than on one" in found.sentence
+    working = an_account(on_core=0.45, waiting_for_a_core=0.2, way=0.3)
+    causes = [one.cause for one in diagnosed(Made(host=nearly), working).findings]
+    assert "cpu-bound" not in causes
 
 
 def test_the_cores_of_other_programs_are_a_share_at_a_named_level() -> None:

@@ -227,14 +227,15 @@ def test_legends_find_their_place_when_a_window_becomes_narrow(report: Path, pag
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(report.as_uri())
     draw_all(page)
-    seconds = page.locator(".figure[data-drawn=wide]:has(svg)").last
+    wide = page.locator(".figure[data-drawn=wide]:has(svg)").count()
+    narrow = page.locator(".figure[data-drawn=narrow]")
     page.set_viewport_size({"width": 400, "height": 900})
-    page.locator(".figure[data-drawn=narrow]").first.wait_for()
-    for figure in page.locator(".figure[data-drawn=narrow]").all():
+    narrow.first.wait_for()
+    for figure in narrow.all():
         assert figure.evaluate(COVERED) == []
     page.set_viewport_size({"width": 1280, "height": 900})
-    seconds.wait_for()
-    assert page.locator(".figure[data-drawn=narrow]").count() == 0
+    sync_api.expect(narrow).to_have_count(0, timeout=PATIENCE_MS)
+    sync_api.expect(page.locator(".figure[data-drawn=wide]:has(svg)")).to_have_count(wide)
 
 
 def test_a_wide_table_keeps_chinese_words_whole_and_breaks_lists_without_spaces(

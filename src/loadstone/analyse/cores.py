@@ -94,9 +94,15 @@ def busy_cores(host: HostFigures) -> float | None:
     return max(host.cores * (1 - idle), 0.0)
 
 
-def interrupt_cores(host: HostFigures) -> float:
-    """Cores that handled interrupts: of disks and network, so mostly for the load."""
-    return sum(host.rates.get(name, 0.0) for name in _INTERRUPTS)
+def interrupt_cores(host: HostFigures, busy: float, own: float) -> float:
+    """Cores that handled interrupts (of disks and network, so mostly for the load) and that no
+    program's time has.
+
+    `busy` and `own` are as for `other_cores`. A kernel that does not take the time of interrupts
+    apart (CONFIG_IRQ_TIME_ACCOUNTING) also counts it for the program that was interrupted.
+    """
+    handling = sum(host.rates.get(name, 0.0) for name in _INTERRUPTS)
+    return min(handling, _beside_the_load(host, busy, own))
 
 
 def other_cores(host: HostFigures, busy: float, own: float) -> float:
@@ -105,8 +111,12 @@ def other_cores(host: HostFigures, busy: float, own: float) -> float:
     `busy` and `own` (the server's and the generator's processes) are numbers of cores. A pooler or
     proxy on that host that the load goes through is the load's.
     """
-    between = host.rates.get(BETWEEN_CPU, 0.0)
-    return min(max(busy - own - between - interrupt_cores(host), 0.0), float(host.cores or 0))
+    others = _beside_the_load(host, busy, own) - interrupt_cores(host, busy, own)
+    return min(others, float(host.cores or 0))
+
+
+def _beside_the_load(host: HostFigures, busy: float, own: float) -> float:
+    return max(busy - own - host.rates.get(BETWEEN_CPU, 0.0), 0.0)
 
 
 def _others_of(step: StepResult, host: HostFigures, busy: float, *, shared: bool) -> float:

@@ -46,6 +46,7 @@ class Cpu:
     others: float | None
     """Neither server, generator nor interrupts; `None` if the server's share is not known."""
     interrupts: float
+    """What no program's time has."""
 
 
 def cpu_of(case: Case) -> Cpu:
@@ -60,16 +61,15 @@ def cpu_of(case: Case) -> Cpu:
     busy = min(max(1.0 - idle - away, 0.0), 1.0)
     server = server_cores(case)
     generator = _generator_cores(case)
-    others = None
-    if server is not None:
-        others = _others(case, busy, server + (generator or 0.0)) / cores
+    own = (server or 0.0) + (generator or 0.0)
+    others = None if server is None else _others(case, busy, own) / cores
     return Cpu(
         cores,
         busy,
         None if server is None else server / cores,
         None if generator is None else generator / cores,
         others,
-        _interrupts(case) / cores,
+        _interrupts(case, busy, own) / cores,
     )
 
 
@@ -85,8 +85,9 @@ def _others(case: Case, busy: float, own: float) -> float:
     return other_cores(host, busy * cores, own) if host else 0.0
 
 
-def _interrupts(case: Case) -> float:
-    return interrupt_cores(case.step.host) if case.step.host else 0.0
+def _interrupts(case: Case, busy: float, own: float) -> float:
+    host, cores = case.step.host, case.host("cores") or 0.0
+    return interrupt_cores(host, busy * cores, own) if host else 0.0
 
 
 def is_shared(case: Case) -> bool:

@@ -70,7 +70,7 @@ def _on_its_cores(step: StepResult) -> Iterator[Message]:
     own = (step.generator.cpu_share or 0.0) * (step.generator.shards or 0)
     busy = (host.cpu_user + host.cpu_sys) * host.cores
     others = other_cores(host, busy, server + own) / host.cores
-    interrupts = interrupt_cores(host) / host.cores
+    interrupts = interrupt_cores(host, busy, server + own) / host.cores
     steal = host.cpu_steal or 0.0
     used = (
         (server / host.cores, say("the server {share}", share=Percent(server / host.cores))),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import FULL, Cpu, cpu_of
+from loadstone.diagnosis.cpu import FULL, IDLE, Cpu, cpu_of
 from loadstone.diagnosis.holds import CORES, rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import cheaper_way
 from loadstone.model.figure import Number, Percent, Short
-from loadstone.model.finding import Finding
+from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Joined, Message, say
 
 SURE = 0.95
@@ -32,26 +32,39 @@ OWN = 0.3
 def judge(case: Case) -> Finding | None:
     """All cores are busy, and the server (with what drives it) uses them."""
     cpu = cpu_of(case)
-    if cpu.busy < FULL:
+    waits = _waits_most(case) if IDLE < cpu.busy < FULL else None
+    if cpu.busy < FULL and waits is None:
         return None
     if cpu.server is not None and cpu.server + (cpu.generator or 0.0) < OWN:
         return None
     return Finding(
         cause="cpu-bound",
         group="ceiling",
-        sentence=say(
-            "The server host's {cores} cores are used up ({use}): {cost}.",
-            cores=Number(cpu.cores),
-            use=_use(cpu),
-            cost=_cost(case, cpu),
+        sentence=_used_up(case, cpu) if waits is None else _too_few(case, cpu, waits.value),
+        evidence=(
+            case.seen(say("CPU busy"), cpu.busy, say("of the cores"), FULL)
+            if waits is None
+            else waits,
         ),
-        evidence=(case.seen(say("CPU busy"), cpu.busy, say("of the cores"), FULL),),
         share=cpu.busy,
         confidence=0.95 if cpu.busy >= SURE else 0.8,
         remedy=_remedy(cpu),
         trial=cheaper_way(case),
         acts_on="server CPU",
     )
+
+
+def _waits_most(case: Case) -> Evidence | None:
+    """The users' time ready to run without a core, if it is more than that on one.
+
+    A core that is given to whoever is ready is idle only when nobody is: where the queue is as long
+    as what runs, the cores are full whenever they are wanted, however idle they are between.
+    """
+    waits, works = case.time_at("waiting for a core"), case.time_at("on core")
+    if not waits or not works or waits < works:
+        return None
+    unit = say("of the users' time")
+    return case.seen(say("ready to run, without a core"), waits, unit, works)
 
 
 def judge_one_core(case: Case) -> Finding | None:
@@ -85,6 +98,26 @@ def judge_one_core(case: Case) -> Finding | None:
             "cores (taskset, cpuset), look for a single-threaded part with perf top."
         ),
         acts_on="hottest core",
+    )
+
+
+def _used_up(case: Case, cpu: Cpu) -> Message:
+    return say(
+        "The server host's {cores} cores are used up ({use}): {cost}.",
+        cores=Number(cpu.cores),
+        use=_use(cpu),
+        cost=_cost(case, cpu),
+    )
+
+
+def _too_few(case: Case, cpu: Cpu, waits: float) -> Message:
+    return say(
+        "Users are ready to run, without a core, {share} of their time, longer than on one: the "
+        "server host's {cores} cores ({use}) are too few when they are needed; {cost}.",
+        share=Percent(waits),
+        cores=Number(cpu.cores),
+        use=_use(cpu),
+        cost=_cost(case, cpu),
     )
 
 
