@@ -55,13 +55,17 @@ def judge(case: Case) -> Finding | None:
 
 
 def _waits_most(case: Case) -> Evidence | None:
-    """The users' time ready to run without a core, if it is more than that on one.
+    """The users' time ready to run without a core, if it is more than that on one, and both are
+    more than all else.
 
     A core that is given to whoever is ready is idle only when nobody is: where the queue is as long
     as what runs, the cores are full whenever they are wanted, however idle they are between.
     """
     waits, works = case.time_at("waiting for a core"), case.time_at("on core")
     if not waits or not works or waits < works:
+        return None
+    elsewhere = 1.0 - (case.time_at("idle") or 0.0) - waits - works
+    if elsewhere > waits + works:
         return None
     unit = say("of the users' time")
     return case.seen(say("ready to run, without a core"), waits, unit, works)
