@@ -118,7 +118,7 @@ def test_an_effect_is_told_as_a_cost_with_its_interval() -> None:
     assert proof.cost_low < 0.31 < proof.cost_high
     assert (proof.units, proof.left_out, proof.confidence) == (6, {}, 0.95)
     assert proof.sentence.startswith("TLS costs 31 % ± 0.")
-    assert "with tls=disabled in place of TLSv1.3 8 users do 1,45" in proof.sentence
+    assert "with tls=disabled in place of TLSv1.3, 8 users do 1,45" in proof.sentence
     assert "; 95 %: +4" in proof.sentence and "6 rounds" in proof.sentence
 
 

@@ -257,7 +257,7 @@ def _cost(tried: Tried, effect: Effect, good: Rates) -> Message:
             **values,
         )
     return say(
-        "{subject} costs {cost} of the rate: with {change} {users} do {changed} events a second "
+        "{subject} costs {cost} of the rate: with {change}, {users} do {changed} events a second "
         "rather than {before} ({measured}).",
         users=user_count(tried.users),
         **values,
