@@ -118,8 +118,8 @@ def test_a_question_is_answered_without_leaving_the_browser(
         expect(page.locator("#rows tbody tr")).to_have_count(1)
         keep(page, "watched")
         page.evaluate("location.hash = 'begin'")
-        act = page.locator("#acts-list li").first
-        expect(act).to_contain_text(DONE[language], timeout=PROVED_S * 1000)
+        outcome = page.locator("#acts-list li").first.locator("strong")
+        expect(outcome).to_have_text(DONE[language], timeout=PROVED_S * 1000)
         page.evaluate(f"location.hash = 'run={first}'")
         expect(page.locator("#state")).to_have_class("state finished")
         proved = page.locator("#findings article").filter(has_text=PROOF[language])
