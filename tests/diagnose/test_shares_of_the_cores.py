@@ -62,7 +62,8 @@ def test_cores_that_are_waited_for_longer_than_used_are_too_few_however_idle_bet
     nearly = {**FULL_OF_SERVER, "cpu_user": 0.6, "cpu_sys": 0.25, "cpu_idle": 0.15}
     waiting = an_account(on_core=0.2, waiting_for_a_core=0.45, way=0.3)
     found = diagnosed(Made(host=nearly), waiting).findings[0]
-    assert (found.cause, found.share) == ("cpu-bound", pytest.approx(0.65))
+    assert found.cause == "cpu-bound"
+    assert found.share == pytest.approx(0.65)
     assert "without a core, 45 % of their time, longer than on one" in found.sentence
     working = an_account(on_core=0.45, waiting_for_a_core=0.2, way=0.3)
     committing = an_account(on_core=0.1, waiting_for_a_core=0.3, log_sync=0.6)

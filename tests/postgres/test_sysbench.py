@@ -163,7 +163,8 @@ def test_a_script_s_conflict_restarts_its_event_and_another_error_ends_it(beside
 def test_after_a_conflict_the_driver_rolls_back_and_counts_nothing(
     beside: Beside, prepared: bool
 ) -> None:
-    beside.server.asked("CREATE TABLE t (a INT PRIMARY KEY); GRANT ALL ON t TO PUBLIC", beside.database)
+    table = "CREATE TABLE t (a INT PRIMARY KEY); GRANT ALL ON t TO PUBLIC"
+    beside.server.asked(table, beside.database)
     script = beside.folder / "s.lua"
     insert = "con:query('INSERT INTO t VALUES (' .. n .. ')')"
     if prepared:

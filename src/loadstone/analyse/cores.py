@@ -95,11 +95,11 @@ def busy_cores(host: HostFigures) -> float | None:
 
 
 def interrupt_cores(host: HostFigures, busy: float, own: float) -> float:
-    """Cores that handled interrupts (of disks and network, so mostly for the load) and that no
-    program's time has.
+    """Cores that handled interrupts: of disks and network, so mostly for the load.
 
-    `busy` and `own` are as for `other_cores`. A kernel that does not take the time of interrupts
-    apart (CONFIG_IRQ_TIME_ACCOUNTING) also counts it for the program that was interrupted.
+    `busy` and `own` are as for `other_cores`. What programs' time has is left out: a kernel that
+    does not take interrupts apart (CONFIG_IRQ_TIME_ACCOUNTING) also counts their time for the
+    program that was interrupted.
     """
     handling = sum(host.rates.get(name, 0.0) for name in _INTERRUPTS)
     return min(handling, _beside_the_load(host, busy, own))

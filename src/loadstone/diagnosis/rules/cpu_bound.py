@@ -55,8 +55,7 @@ def judge(case: Case) -> Finding | None:
 
 
 def _waits_most(case: Case) -> Evidence | None:
-    """The users' time ready to run without a core, if it is more than that on one, and both are
-    more than all else.
+    """The users' time without a core, if it is more than that on one, and both more than all else.
 
     A core that is given to whoever is ready is idle only when nobody is: where the queue is as long
     as what runs, the cores are full whenever they are wanted, however idle they are between.
