@@ -448,7 +448,11 @@ impl Scripted {
         Self::tell_first(shard, code, || describe(&self.script));
     }
 
-    fn tell_first(shard: &mut ShardContext, code: ErrorCode, describe: impl FnOnce() -> FirstError) {
+    fn tell_first(
+        shard: &mut ShardContext,
+        code: ErrorCode,
+        describe: impl FnOnce() -> FirstError,
+    ) {
         if shard.meter.sees_first(code) {
             shard.send(Message::Refused(describe()));
         }

@@ -57,8 +57,8 @@ def judge(case: Case) -> Finding | None:
 def _waits_most(case: Case) -> Evidence | None:
     """The users' time without a core, if it is more than that on one, and both more than all else.
 
-    A core that is given to whoever is ready is idle only when nobody is: where the queue is as long
-    as what runs, the cores are full whenever they are wanted, however idle they are between.
+    A core goes to any thread that is ready, and is idle only when none is: where the queue is as
+    long as what runs, the cores are full whenever they are wanted, however idle they are between.
     """
     waits, works = case.time_at("waiting for a core"), case.time_at("on core")
     if not waits or not works or waits < works:
