@@ -270,7 +270,11 @@ fn load_library(lua: &Lua, host: Table) -> mlua::Result<Table> {
     let sql = run("sql", include_str!("lua/sql.lua"), &parts)?;
     let legacy = run("legacy", include_str!("lua/legacy.lua"), &[&state, &sql, &random])?;
     let cmdline = run("cmdline", include_str!("lua/cmdline.lua"), &[&state])?;
-    let parts = [&state, &sql, &random, &histogram, &report, &legacy, &cmdline];
+    let views = run("views", include_str!("lua/views.lua"), &[])?;
+    let strings = run("strings", include_str!("lua/strings.lua"), &[&state, &views])?;
+    let numbers = run("numbers", include_str!("lua/numbers.lua"), &[&state, &views])?;
+    let parts =
+        [&state, &views, &strings, &numbers, &sql, &random, &histogram, &report, &legacy, &cmdline];
     let environments = run("environment", include_str!("lua/environment.lua"), &parts)?;
     run("kernel", include_str!("lua/kernel.lua"), &[&state, &environments, &sql, &cmdline, &report])
 }

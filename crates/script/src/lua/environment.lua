@@ -3,7 +3,10 @@
 -- A coroutine has its own table of globals, and what it loads or starts inherits it. So setting that
 -- once keeps users apart, also in loadstring(), dofile() and coroutines of a script.
 local ffi = require("ffi")
-local state, sql, random, histogram, report, legacy, cmdline = ...
+local state, views, strings, numbers, sql, random, histogram, report, legacy, cmdline = ...
+
+local copy, kinds, viewing, viewing_table = views.copy, views.kinds, views.viewing, views.of_table
+local shared, once, make_rest, MOST_LEFT_OUT = views.shared, views.once, views.make_rest, views.MOST_LEFT_OUT
 
 local LIBRARIES = { "string", "table", "math", "io", "os", "debug", "bit", "jit" }
 
@@ -14,189 +17,6 @@ end
 
 local real_resume, real_yield, create = coroutine.resume, coroutine.yield, coroutine.create
 local running, REQUEST = coroutine.running, state.REQUEST
-
-local function copy(from)
-  local to = {}
-  for name, value in pairs(from) do
-    to[name] = value
-  end
-  return to
-end
-
--- Views --------------------------------------------------------------------------------------------
-
--- What is known of views, by their metatable: whether they show a name that is not their own, what puts into one all
--- that it shows, and for some what makes the metatable of those that show all but one name.
-local kinds = {}
-
---- What looks at a table as a whole finds a copy where there was a view.
-local function complete(value)
-  local kind = kinds[getmetatable(value)]
-  if kind then
-    setmetatable(value, nil)
-    kind.fill(value)
-  end
-end
-
---- From now on a view does not show this name: the script sets it, or takes it away.
-local function leave_out(view, name)
-  local kind = kinds[getmetatable(view)]
-  if not kind or not kind.shows(name) then
-    return
-  end
-  local rest = kind.without and kind.without(name)
-  if rest then
-    setmetatable(view, rest)
-  else
-    complete(view)
-  end
-end
-
---- The metatable of views that find what they show by `index`.
-local function viewing(index, shows, fill)
-  local meta = {
-    __index = index,
-    __newindex = function(view, name, value)
-      leave_out(view, name)
-      rawset(view, name, value)
-    end,
-  }
-  kinds[meta] = { shows = shows, fill = fill }
-  return meta
-end
-
--- The same script sets the same names for each user, so what is left to show is shared too. One that sets more than so
--- many gets a copy: their orders may be as many as users.
-local MOST_LEFT_OUT = 4
-
---- Gives a view what it has not had yet of these.
-local function make_rest(view, makers)
-  for name, make in pairs(makers) do
-    if rawget(view, name) == nil then
-      rawset(view, name, make(view))
-    end
-  end
-end
-
---- What finds in a view what is the same for all, and makes what is the user's own.
-local function finding(original, makers)
-  if next(makers) == nil then
-    return original
-  end
-  return function(view, name)
-    local make = makers[name]
-    if not make then
-      return original[name]
-    end
-    local own = make(view)
-    rawset(view, name, own)
-    return own
-  end
-end
-
-local function without(from, name)
-  local rest = copy(from)
-  rest[name] = nil
-  return rest
-end
-
---- The metatable of views of this table, of which so many names may still be left out. What is made for each view,
---- once its script looks at it, has a maker.
-local function viewing_table(original, may_leave, makers)
-  makers = makers or {}
-  local meta = viewing(finding(original, makers), function(name)
-    return makers[name] ~= nil or rawget(original, name) ~= nil
-  end, function(view)
-    make_rest(view, makers)
-    for name, member in pairs(original) do
-      view[name] = member
-    end
-  end)
-  local rests = {}
-  kinds[meta].without = may_leave > 0 and function(name)
-    rests[name] = rests[name] or viewing_table(without(original, name), may_leave - 1, without(makers, name))
-    return rests[name]
-  end
-  return meta
-end
-
---- Makes the views of a table, one for each user: a table in which a script finds what is in that, and sets what is
---- its own. A copy for each user would take a kilobyte for each library.
-local function shared(original, makers)
-  local meta = viewing_table(original, MOST_LEFT_OUT, makers)
-  return function()
-    return setmetatable({}, meta)
-  end
-end
-
--- What has been made for an owner: the sum of its marks, which takes less memory than a list.
-local made = setmetatable({}, { __mode = "k" })
-local next_mark = 1
-
---- Makes something for an owner, and nothing when asked again: the owner has it, or has taken it away.
-local function once(make)
-  local mark = next_mark
-  next_mark = next_mark * 2
-  return function(owner)
-    local marks = made[owner] or 0
-    if bit.band(marks, mark) ~= 0 then
-      return nil
-    end
-    made[owner] = marks + mark
-    return make(owner)
-  end
-end
-
--- All arguments are passed on, by tail calls: Lua tells of one that is missing, and where in the script that was.
-
-local function all_pairs(...)
-  complete((...))
-  return pairs(...)
-end
-
-local function all_next(...)
-  complete((...))
-  return next(...)
-end
-
-local function for_each(...)
-  complete((...))
-  return table.foreach(...)
-end
-
---- With another metatable it would be no view any more.
-local function set_metatable(...)
-  complete((...))
-  return setmetatable(...)
-end
-
-local string_metatable
-
---- That a table is a view is nothing that a script has to know: what it views has no metatable.
-local function get_metatable(...)
-  if type((...)) == "string" then
-    return string_metatable()
-  end
-  if kinds[getmetatable((...))] then
-    return nil
-  end
-  return getmetatable(...)
-end
-
---- What a view shows is in what it views.
-local function raw_get(...)
-  local value, name = ...
-  if select("#", ...) > 1 and kinds[getmetatable(value)] then
-    return value[name]
-  end
-  return rawget(...)
-end
-
-local function raw_set(...)
-  local value, name = ...
-  leave_out(value, name)
-  return rawset(...)
-end
 
 -- Coroutines of a script ---------------------------------------------------------------------------
 
@@ -504,137 +324,6 @@ local function module(name, ...)
   setfenv(2, module)
 end
 
--- Strings ------------------------------------------------------------------------------------------
-
--- All strings of a state have one metatable, and each user its own table `string`. Lua's own functions are found
--- there, at no cost; what a script has added, `text:split(",")`, by the metatable of that table. Once a script changes
--- one of Lua's functions, or looks at the metatable, each method is looked for in what its user has.
-
--- By their environment: the table `string` of a user, and what it has for the metatable of strings.
-local strings, string_metas = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
-
-setmetatable(pristine.string, {
-  __index = function(_, name)
-    local own = state.current and strings[state.current.env]
-    return own and rawget(own, name)
-  end,
-})
-
-local real_string_meta = getmetatable("")
-
-local function method_of_user(text, name)
-  local env = state.current and state.current.env
-  local own = string_metas[env]
-  local index = strings[env] or pristine.string
-  if own then
-    index = rawget(own, "__index")
-  end
-  if type(index) == "function" then
-    return index(text, name)
-  end
-  return index and index[name]
-end
-
-local function look_for_each_method()
-  real_string_meta.__index = method_of_user
-end
-
-local string_view = viewing_table(pristine.string, MOST_LEFT_OUT)
-
-local function string_of(env)
-  strings[env] = strings[env] or setmetatable({}, string_view)
-  return strings[env]
-end
-
-do
-  local kind = kinds[string_view]
-  local leave, fill = kind.without, kind.fill
-  function kind.without(name)
-    look_for_each_method()
-    return leave(name)
-  end
-  function kind.fill(view)
-    look_for_each_method()
-    fill(view)
-  end
-end
-
--- What strings do by their metatable, where a script gives it to them.
-local STRING_EVENTS = {
-  __add = "perform arithmetic on", __sub = "perform arithmetic on", __mul = "perform arithmetic on",
-  __div = "perform arithmetic on", __mod = "perform arithmetic on", __pow = "perform arithmetic on",
-  __unm = "perform arithmetic on", __call = "call", __concat = "concatenate", __newindex = "index",
-}
-
-local function let_strings(event)
-  local doing = STRING_EVENTS[event]
-  if not doing or real_string_meta[event] then
-    return
-  end
-  real_string_meta[event] = function(...)
-    local own = string_metas[state.current.env]
-    local handler = own and rawget(own, event)
-    if not handler then
-      error("attempt to " .. doing .. " a string value", 2)
-    end
-    return handler(...)
-  end
-end
-
-local string_meta_view = viewing(nil, function()
-  return false
-end, function()
-  for event in pairs(STRING_EVENTS) do
-    let_strings(event)
-  end
-end)
-string_meta_view.__newindex = function(own, event, handler)
-  let_strings(event)
-  rawset(own, event, handler)
-end
-
---- The metatable of strings, as one user sees it.
-function string_metatable()
-  local env = state.current.env
-  if not string_metas[env] then
-    look_for_each_method()
-    string_metas[env] = setmetatable({ __index = string_of(env) }, string_meta_view)
-  end
-  return string_metas[env]
-end
-
--- Random numbers of Lua's own ----------------------------------------------------------------------
-
---- math.random() and math.randomseed() of one user: other users do not draw from the same numbers.
-local function own_random()
-  local loaded, env = pristine.package.loaded, getfenv(0)
-  local shared_math, of_env = loaded.math, rawget(env, "math")
-  -- What opens the library fills in the table of that name, where there is one.
-  loaded.math = nil
-  rawset(env, "math", nil)
-  local own = state.host.open_math()
-  loaded.math = shared_math
-  rawset(env, "math", of_env)
-  return own.random, own.randomseed
-end
-
-local give_random = once(function(view)
-  local random, seed = own_random()
-  rawset(view, "random", rawget(view, "random") or random)
-  rawset(view, "randomseed", rawget(view, "randomseed") or seed)
-  return true
-end)
-
-local of_math = {}
-for _, name in ipairs({ "random", "randomseed" }) do
-  of_math[name] = function(view)
-    give_random(view)
-    return rawget(view, name)
-  end
-end
-local common_math = copy(pristine.math)
-common_math.random, common_math.randomseed = nil, nil
-
 -- Output, files and processes ----------------------------------------------------------------------
 
 local function print_line(...)
@@ -712,12 +401,12 @@ end
 
 local function tables()
   local own = copy(pristine.table)
-  own.foreach = for_each
+  own.foreach = views.for_each
   return own
 end
 
 local changed = { io = input_and_output(), os = operating_system(), table = tables() }
-local views = {
+local libraries = {
   coroutine = once(shared(coroutines())),
   ffi = once(shared(foreign())),
   package = once(function()
@@ -725,9 +414,9 @@ local views = {
   end),
 }
 for _, name in ipairs(LIBRARIES) do
-  views[name] = once(shared(changed[name] or pristine[name]))
+  libraries[name] = once(shared(changed[name] or pristine[name]))
 end
-views.math, views.string = once(shared(common_math, of_math)), once(string_of)
+libraries.math, libraries.string = once(numbers.view), once(strings.of)
 
 -- sysbench.cmdline ---------------------------------------------------------------------------------
 
@@ -882,7 +571,7 @@ end
 
 -- The globals that all users begin with, but for libraries: those a user has once its script looks at them.
 local globals = copy(pristine)
-for name in pairs(views) do
+for name in pairs(libraries) do
   globals[name] = nil
 end
 globals._G = nil
@@ -893,11 +582,13 @@ end
 for name, value in pairs(legacy.constants) do
   globals[name] = value
 end
-globals.pairs, globals.next, globals.rawget, globals.rawset = all_pairs, all_next, raw_get, raw_set
-globals.getmetatable, globals.setmetatable = get_metatable, set_metatable
+for name, value in pairs(views.globals) do
+  globals[name] = value
+end
+globals.getmetatable = strings.getmetatable
 setmetatable(globals, {
   __index = function(_, name)
-    local make = views[name]
+    local make = libraries[name]
     if not make then
       return nil
     end
@@ -909,16 +600,16 @@ setmetatable(globals, {
 })
 
 local globals_meta = viewing(globals, function(name)
-  return rawget(globals, name) ~= nil or views[name] ~= nil
+  return rawget(globals, name) ~= nil or libraries[name] ~= nil
 end, function(env)
   for name, value in pairs(globals) do
     env[name] = value
   end
-  make_rest(env, views)
+  make_rest(env, libraries)
 end)
 
 --- rawget() for which what a view shows is there.
-state.raw_get = raw_get
+state.raw_get = views.globals.rawget
 
 --- The globals of one user.
 local function environment(user, script)
