@@ -64,6 +64,19 @@ SCRIPTS = {
         end
         function event() con:query("SELECT 1") end
     """,
+    "old_calls.lua": """
+        local function show(name, ...) print(name, select('#', ...), (...)) end
+        function thread_init() show("connect", db_connect()) end
+        function event()
+          show("query", db_query("SELECT 1"))
+          show("bulk", db_bulk_insert_init("INSERT INTO nowhere VALUES"))
+          show("row", db_bulk_insert_next("(1)"))
+          show("done", db_bulk_insert_done())
+          show("wrong", pcall(db_prepare, "SELEC"))
+          print(type(select(2, pcall(db_query, "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO=1213"))))
+          db_query("SELECT * FROM nobody")
+        end
+    """,
     "goodbye.lua": """
         function event() end
         function thread_done() error("no goodbye") end
@@ -243,6 +256,7 @@ WITHOUT_SERVER = [
 
 AGAINST_A_SERVER = [
     "asking_hooks.lua --time=3 --report-interval=2 run",
+    "old_calls.lua --events=1 run",
     "asking_hooks.lua --time=2 --report-checkpoints=1 run",
     "failing_hooks.lua --time=3 --report-interval=2 run",
     "hosts.lua --mysql-host=127.0.0.1,::1 run",

@@ -47,25 +47,41 @@ function legacy.db.disconnect()
   end
 end
 
-function legacy.db.query(query)
-  connection(2):query(query)
-  return DB.DB_ERROR_NONE
+--- The result of a method, whose failure is told with the name of the script's call.
+local function attempt(name, method, ...)
+  local ok, result = pcall(method, ...)
+  if ok then
+    return result
+  elseif type(result) == "table" then
+    error(result, 0) -- its event restarts
+  end
+  error(name .. "() failed", 3)
 end
 
+function legacy.db.query(query)
+  local open = connection(2)
+  attempt("db_query", open.query, open, query)
+end
+
+-- As with the field's tools, a script does not learn that rows were refused; whoever reads its output does.
+
 function legacy.db.bulk_insert_init(head)
-  return connection(2):bulk_insert_init(head)
+  connection(2):bulk_insert_init(head)
 end
 
 function legacy.db.bulk_insert_next(row)
-  return connection(2):bulk_insert_next(row)
+  local open = connection(2)
+  pcall(open.bulk_insert_next, open, row)
 end
 
 function legacy.db.bulk_insert_done()
-  return connection(2):bulk_insert_done()
+  local open = connection(2)
+  pcall(open.bulk_insert_done, open)
 end
 
 function legacy.db.prepare(query)
-  return { statement = connection(2):prepare(query) }
+  local open = connection(2)
+  return { statement = attempt("db_prepare", open.prepare, open, query) }
 end
 
 --- Binds a list of values; changes to the list are seen by the next db_execute().
@@ -89,7 +105,7 @@ function legacy.db.execute(prepared)
     end
     parameter:set(value)
   end
-  prepared.result = prepared.statement:execute()
+  prepared.result = attempt("db_execute", prepared.statement.execute, prepared.statement)
   return prepared
 end
 
