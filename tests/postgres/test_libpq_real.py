@@ -1,0 +1,211 @@
+"""What libpq's parameters mean to both clients, on a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from engine.driving import Document, a_plan, drive, events, session, workload
+from loadstone.dropin import libpq
+from loadstone.families import connect, family_of
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.target import Endpoint
+from loadstone.postgresql.credentials import Surroundings, candidates
+from loadstone.postgresql.databases import of
+from loadstone.postgresql.login_errors import RefusedEitherWay
+from loadstone.servers.endpoint_request import EndpointRequest
+from loadstone.servers.errors import TargetError
+from postgres.server import PASSWORD, Server
+from postgres.test_driving import over_tcp
+from postgres.test_family import endpoint, local
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+TABLE = session("CREATE TEMP TABLE sbtest1 (id INT, c INT)")
+POINT = workload("oltp_point_select", tables=1, table_size=1)
+SMALL = ("--tables", "1", "--table-size", "100", "--duration", "1s", "--warmup", "0s")
+
+
+def plan(target: Document) -> Document:
+    return a_plan(target, workload=POINT, session=TABLE, users=2, stop=events(10))
+
+
+def over(server: Server, user: str, **tls: Any) -> Document:
+    files = {"ca": None, "cert": None, "key": None}
+    return over_tcp(server, "postgres", user=user, tls=files | tls)
+
+
+def resolved(url: str, home: Path, **environment: str) -> Endpoint:
+    around = Surroundings(environment=environment | {"PGPASSWORD": PASSWORD}, home=home)
+    (found,) = candidates(EndpointRequest(url=url), surroundings=around).endpoints
+    return found
+
+
+@pytest.mark.parametrize(
+    ("binding", "mechanism"),
+    [
+        ("require", "SCRAM-SHA-256-PLUS"),
+        ("prefer", "SCRAM-SHA-256-PLUS"),
+        ("disable", "SCRAM-SHA-256"),
+    ],
+)
+def test_a_login_is_bound_to_tls_where_that_is_wanted(
+    server: Server, tmp_path: Path, binding: str, mechanism: str
+) -> None:
+    url = f"postgresql://by_scram@127.0.0.1:{server.port}/postgres?sslmode=require"
+    one = resolved(f"{url}&channel_binding={binding}", tmp_path)
+    with connect(one) as connection:
+        assert of(connection).current.auth.mechanism_name == mechanism
+    step = drive(plan(one.for_engine())).finished()
+    assert step.connected is not None
+    assert step.connected.encrypted_users == 2
+
+
+@pytest.mark.parametrize(
+    ("user", "mode", "why"),
+    [
+        ("by_scram", "disabled", ("not encrypted", "there is no TLS session")),
+        ("by_md5", "required", ("does not ask for SCRAM", "does not ask for SCRAM")),
+        ("by_trust", "required", ("does not ask for SCRAM", "does not ask for SCRAM")),
+        ("by_password", "required", ("does not ask for SCRAM", "does not ask for SCRAM")),
+    ],
+)
+def test_a_login_that_must_be_bound_and_is_not_is_refused(
+    server: Server, user: str, mode: str, why: tuple[str, str]
+) -> None:
+    tls: dict[str, Any] = {"mode": mode, "channel_binding": "require"}
+    with pytest.raises(TargetError, match=f"channel_binding=require.*{why[0]}") as caught:
+        connect(endpoint(server, "postgres", user, **tls))
+    assert caught.value.kind == "login_refused"
+    assert "scram-sha-256" in str(caught.value.hint)
+    failed = drive(plan(over(server, user, **tls))).last.error
+    assert failed is not None
+    assert failed.kind == "login_refused"
+    assert f"channel binding is required, and {why[1]}" in failed.message.replace("the server ", "")
+
+
+def test_a_managed_databases_url_works_from_tables_to_report(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    server.asked("GRANT ALL ON SCHEMA public TO by_scram", database)
+    url = f"postgresql://by_scram:{PASSWORD}@127.0.0.1:{server.port}/{database}"
+    url += "?sslmode=require&channel_binding=require&keepalives=1&application_name=shop"
+    through = ("--target", url)
+    called("prepare", *SMALL[:4], *through, folder=tmp_path)
+    # The statement is tried once by a session of our own, which keeps its name.
+    server.asked("CREATE TABLE seen (name TEXT); GRANT ALL ON seen TO PUBLIC", database)
+    init = ("--init-sql", "INSERT INTO seen SELECT current_setting('application_name')")
+    done = called("run", "oltp_point_select", *SMALL, *through, *init, "--json", folder=tmp_path)
+    (step,) = json.loads(done.stdout)["steps"]
+    assert step["encrypted_users"] > 0
+    names = server.asked("SELECT DISTINCT name FROM seen ORDER BY 1", database)
+    assert names == [["loadstone administration"], ["shop"]]
+
+
+def test_the_systems_authorities_vouch_for_the_server(server: Server, tmp_path: Path) -> None:
+    url = f"postgresql://by_scram@localhost:{server.port}/postgres?sslrootcert=system"
+    one = resolved(url, tmp_path, SSL_CERT_FILE=str(server.authority))
+    assert (one.target.tls.mode, one.target.tls.ca) == ("verify-identity", server.authority)
+    with connect(one) as connection:
+        assert family_of(one.target).describe_server(connection, one.target).encrypted
+    drive(plan(one.for_engine())).finished()
+    # This machine's own authorities have not signed the certificate.
+    other = resolved(url, tmp_path)
+    with pytest.raises(TargetError, match="certificate cannot be verified"):
+        connect(other)
+    failed = drive(plan(other.for_engine())).last.error
+    assert failed is not None
+    assert failed.kind == "tls_failed"
+
+
+def test_a_login_refused_over_tls_is_tried_without_where_tls_is_only_preferred(
+    server: Server,
+) -> None:
+    with connect(endpoint(server, "postgres", "only_clear", mode="preferred")) as connection:
+        assert (
+            not family_of(endpoint(server, "postgres").target)
+            .describe_server(connection, endpoint(server, "postgres").target)
+            .encrypted
+        )
+    step = drive(plan(over(server, "only_clear", mode="preferred"))).finished()
+    assert step.connected is not None
+    assert (step.connected.users, step.connected.encrypted_users) == (2, 0)
+    assert "pg_hba.conf rejects connection" in (step.connected.refused_over_tls or "")
+    assert (step.connected.why_in_clear, step.connected.connect_failures) == (None, {})
+    for mode in ("required", "verify-ca"):
+        tls = {"mode": mode, "ca": str(server.authority)}
+        with pytest.raises(TargetError) as caught:
+            connect(endpoint(server, "postgres", "only_clear", **tls))
+        assert not isinstance(caught.value, RefusedEitherWay)
+        failed = drive(plan(over(server, "only_clear", **tls))).last.error
+        assert failed is not None
+        assert (failed.code, failed.in_clear) == ("28000", None)
+
+
+def test_a_login_that_is_refused_either_way_has_both_reasons(server: Server) -> None:
+    one = endpoint(server, "postgres", "only_tls", "wrong", mode="preferred")
+    with pytest.raises(RefusedEitherWay) as caught:
+        connect(one)
+    first, second = "password authentication failed", "pg_hba.conf rejects connection"
+    said = caught.value.message
+    assert said.index(first) < said.index(second)
+    lines = libpq.of_login(caught.value, one).splitlines()
+    assert [first in lines[0], second in lines[1], len(lines)] == [True, True, 2]
+    target = over(server, "only_tls", mode="preferred") | {"password": "wrong"}
+    failed = drive(plan(target)).last.error
+    assert failed is not None
+    assert (failed.kind, failed.code) == ("login_refused", "28P01")
+    assert first in failed.message
+    assert second in (failed.in_clear or "")
+    assert libpq.of_failure(failed, one).splitlines() == lines
+
+
+def test_a_run_says_why_it_is_in_clear(server: Server, database: str, tmp_path: Path) -> None:
+    server.asked("GRANT ALL ON SCHEMA public TO only_clear", database)
+    through = (
+        "--target", f"postgresql://only_clear:{PASSWORD}@127.0.0.1:{server.port}/{database}",
+    )  # fmt: skip
+    called("prepare", *SMALL[:4], *through, folder=tmp_path)
+    done = called("run", "oltp_point_select", *SMALL, *through, "--json", folder=tmp_path)
+    (step,) = json.loads(done.stdout)["steps"]
+    assert step["encrypted_users"] == 0
+    assert any("the server refuses logins over TLS" in str(note) for note in step["notes"])
+
+
+@pytest.mark.parametrize("mode", ["required", "verify-identity"])
+def test_a_unix_socket_has_no_tls_whatever_asks_for_it(server: Server, mode: str) -> None:
+    one = local(server, "postgres")
+    tls = one.target.tls.model_copy(update={"mode": mode})
+    one = one.model_copy(update={"target": one.target.model_copy(update={"tls": tls})})
+    with connect(one) as connection:
+        assert not family_of(one.target).describe_server(connection, one.target).encrypted
+    step = drive(plan(one.for_engine())).finished()
+    assert step.connected is not None
+    assert step.connected.encrypted_users == 0
+
+
+@pytest.mark.parametrize("sslmode", ["require", "verify-full"])
+def test_a_socket_in_a_url_has_no_tls(server: Server, tmp_path: Path, sslmode: str) -> None:
+    url = f"postgresql://postgres@/postgres?host={server.folder}&port={server.port}"
+    one = resolved(f"{url}&sslmode={sslmode}", tmp_path)
+    connect(one).close()
+    drive(plan(one.for_engine())).finished()
+    bound = resolved(f"{url}&channel_binding=require", tmp_path)
+    with pytest.raises(TargetError, match="not encrypted"):
+        connect(bound)
+
+
+@pytest.mark.parametrize("variable", ["PGREQUIREAUTH", "PGSSLCRL", "PGSSLCRLDIR"])
+def test_a_check_that_is_not_made_is_refused_in_one_line(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "scram-sha-256")
+    target = f"postgresql://by_trust@127.0.0.1:{server.port}/postgres"
+    done = called("check", "--target", target, folder=tmp_path, code=ExitCode.USAGE)
+    assert f"{variable} asks for a check that Loadstone does not make" in done.stderr
