@@ -76,6 +76,14 @@ def test_parameters_without_effect_on_what_is_reached_are_accepted() -> None:
     assert (target.place, target.database, target.application_name) == ("db1:5432", "u", "x")
 
 
+def test_sessions_are_called_pgbench_unless_something_names_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert endpoint_of(Place(host="db1")).target.application_name == "pgbench"
+    monkeypatch.setenv("PGAPPNAME", "mine")
+    assert endpoint_of(Place(host="db1")).target.application_name == "mine"
+
+
 def test_a_url_in_place_of_a_database() -> None:
     found = endpoint_of(Place(database="postgresql://a:b@db1:6000/shop?sslmode=require"))
     assert (found.target.place, found.target.database) == ("db1:6000", "shop")

@@ -201,6 +201,66 @@ def test_a_socket_in_a_url_has_no_tls(server: Server, tmp_path: Path, sslmode: s
         connect(bound)
 
 
+def pgbench(server: Server, database: str, script: Path, more: str, code: int = 0) -> str:
+    """What pgbench's stand-in says of a script on stderr."""
+    conninfo = f"host=127.0.0.1 port={server.port} dbname={database} {more}"
+    words = ("pgbench", "-n", "-t", "2", "-f", str(script), conninfo)
+    return called(*words, folder=script.parent, code=code).stderr
+
+
+def test_sessions_of_pgbench_are_called_as_its_own(
+    server: Server, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    monkeypatch.delenv("PGAPPNAME", raising=False)
+    script = tmp_path / "name.sql"
+    script.write_text("INSERT INTO seen SELECT current_setting('application_name');\n")
+    server.asked("CREATE TABLE seen (name TEXT); GRANT ALL ON seen TO PUBLIC", database)
+
+    def name(more: str = "") -> str:
+        server.asked("TRUNCATE seen", database)
+        pgbench(server, database, script, f"user=by_scram {more}")
+        ((found,),) = server.asked("SELECT DISTINCT name FROM seen", database)
+        return found
+
+    assert name() == "pgbench"
+    monkeypatch.setenv("PGAPPNAME", "mine")
+    assert name() == "mine"
+    assert name("application_name=x") == "x"
+
+
+def test_drop_ins_send_a_password_in_clear_where_a_variable_allows_it(
+    server: Server, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    script = tmp_path / "one.sql"
+    script.write_text("SELECT 1;\n")
+    login = {"host": "127.0.0.1", "port": str(server.port), "user": "by_password"}
+    login |= {"password": PASSWORD, "db": database}
+    options = [f"--pgsql-{name}={value}" for name, value in login.items()]
+
+    def of_pgbench(sslmode: str, code: int) -> str:
+        return pgbench(server, database, script, f"user=by_password sslmode={sslmode}", code)
+
+    def of_sysbench(sslmode: str, code: int) -> str:
+        line = ("sysbench", "oltp_read_only", "--db-driver=pgsql", *options)
+        table = ("--tables=1", "--table-size=10", f"--pgsql-sslmode={sslmode}")
+        return called(*line, *table, "prepare", folder=tmp_path, code=code).stdout
+
+    server.asked("GRANT ALL ON SCHEMA public TO by_password", database)
+    monkeypatch.delenv("LOADSTONE_CLEARTEXT_PASSWORD", raising=False)
+    for said in (of_pgbench("require", 1), of_sysbench("require", 1)):
+        assert "asks for the password itself" in said
+        assert "LOADSTONE_CLEARTEXT_PASSWORD=1" in said
+        assert "--enable-cleartext-plugin" not in said
+    monkeypatch.setenv("LOADSTONE_CLEARTEXT_PASSWORD", "1")
+    of_pgbench("require", 0)
+    of_sysbench("require", 0)
+    # Others could read it there.
+    assert "others could read it" in of_pgbench("disable", 1)
+    assert "others could read it" in of_sysbench("disable", 1)
+
+
 @pytest.mark.parametrize("variable", ["PGREQUIREAUTH", "PGSSLCRL", "PGSSLCRLDIR"])
 def test_a_check_that_is_not_made_is_refused_in_one_line(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str

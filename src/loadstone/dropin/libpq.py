@@ -13,6 +13,8 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from loadstone.dropin.connecting import CLEARTEXT_VARIABLE
+from loadstone.model.message import say
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Endpoint, Target
 from loadstone.postgresql.choosing import addresses_of
@@ -58,6 +60,21 @@ def of_failure(failure: EngineFailure, endpoint: Endpoint) -> str:
     if failure.kind == "unreachable":
         return _refused_by_system(target, failure.message)
     return _no_connection(target, failure.message)
+
+
+def advice_on(kind: str) -> str:
+    """What to do about a failed login of that kind; empty: the message is enough.
+
+    The options that other commands have for it are none of the programs that we stand in for.
+    """
+    if kind != "password_withheld":
+        return ""
+    return say(
+        "let the server prove its identity: sslmode=verify-ca or verify-full with sslrootcert; use"
+        " a unix socket; or send the password to any server that answers within TLS:"
+        " {variable}=1 in the environment",
+        variable=CLEARTEXT_VARIABLE,
+    )
 
 
 def servers_message(error: TargetError) -> str:
