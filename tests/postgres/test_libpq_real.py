@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,36 @@ def test_drop_ins_send_a_password_in_clear_where_a_variable_allows_it(
     # Others could read it there.
     assert "others could read it" in of_pgbench("disable", 1)
     assert "others could read it" in of_sysbench("disable", 1)
+
+
+@pytest.mark.parametrize("user", ["only_tls", "only_clear"])
+def test_a_login_refused_either_way_has_the_lines_of_libpq(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    place = f"host=127.0.0.1 port={server.port} user={user} dbname=postgres"
+    words = ("-n", "-t", "1", place)
+    theirs = subprocess.run(
+        [str(server.programs / "pgbench"), *words], text=True, capture_output=True, timeout=60
+    )
+    ours = called("pgbench", *words, folder=tmp_path, code=1)
+
+    def attempts(text: str) -> list[str]:
+        return [line for line in text.splitlines() if "connection to server at" in line]
+
+    assert len(attempts(theirs.stderr)) == 2
+    assert attempts(ours.stderr) == attempts(theirs.stderr)
+
+
+def test_drop_ins_ask_for_no_tls_on_a_socket(server: Server, database: str, tmp_path: Path) -> None:
+    place = f"host={server.folder} port={server.port} user=postgres dbname={database}"
+    called("pgbench", "-i", "-q", f"{place} sslmode=verify-full", folder=tmp_path)
+    login = {"host": str(server.folder), "port": str(server.port), "user": "postgres"}
+    login |= {"db": database, "sslmode": "require"}
+    options = (f"--pgsql-{name}={value}" for name, value in login.items())
+    line = ("oltp_read_only", "--db-driver=pgsql", "--tables=1", "--table-size=10", *options)
+    called("sysbench", *line, "prepare", folder=tmp_path)
+    called("sysbench", *line, "--events=2", "--time=0", "run", folder=tmp_path)
 
 
 @pytest.mark.parametrize("variable", ["PGREQUIREAUTH", "PGSSLCRL", "PGSSLCRLDIR"])
