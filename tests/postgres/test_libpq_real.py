@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import select
+import socket
+import ssl
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +23,11 @@ from loadstone.dropin import libpq
 from loadstone.families import connect, family_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Endpoint
+from loadstone.postgresql.connect import ASK_FOR_TLS
 from loadstone.postgresql.credentials import Surroundings, candidates
 from loadstone.postgresql.databases import of
 from loadstone.postgresql.login_errors import RefusedEitherWay
+from loadstone.sandbox.certificates import make_certificates
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
 from postgres.server import PASSWORD, Server
@@ -89,6 +97,65 @@ def test_a_login_that_must_be_bound_and_is_not_is_refused(
     assert failed is not None
     assert failed.kind == "login_refused"
     assert f"channel binding is required, and {why[1]}" in failed.message.replace("the server ", "")
+
+
+@contextlib.contextmanager
+def somebody_in_between(server: Server, folder: Path) -> Iterator[int]:
+    """The port of who ends TLS with a certificate of their own, and passes everything on."""
+    files = make_certificates(folder)
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(files.cert("server"), files.key("server"))
+    onward = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    onward.check_hostname, onward.verify_mode = False, ssl.CERT_NONE
+
+    def pass_on(accepted: socket.socket) -> None:
+        with contextlib.suppress(OSError), accepted:
+            accepted.recv(len(ASK_FOR_TLS))
+            accepted.sendall(b"S")
+            there = socket.create_connection(("127.0.0.1", server.port))
+            there.sendall(ASK_FOR_TLS)
+            there.recv(1)
+            with (
+                own.wrap_socket(accepted, server_side=True) as client,
+                onward.wrap_socket(there) as real,
+            ):
+                other = {client: real, real: client}
+                while True:
+                    for one in select.select([client, real], [], [])[0]:
+                        piece = one.recv(65536)
+                        if not piece:
+                            return
+                        while one.pending():
+                            piece += one.recv(one.pending())
+                        other[one].sendall(piece)
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=pass_on, args=listener.accept()[:1], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("binding", ["require", "disable"])
+def test_a_login_that_is_bound_is_not_passed_on_by_somebody_in_between(
+    server: Server, tmp_path: Path, binding: str
+) -> None:
+    with somebody_in_between(server, tmp_path / "tls") as port:
+        url = f"postgresql://by_scram@127.0.0.1:{port}/postgres?sslmode=require"
+        one = resolved(f"{url}&channel_binding={binding}", tmp_path)
+        failed = drive(plan(one.for_engine())).last.error
+        if binding == "disable":
+            assert failed is None
+            connect(one).close()
+            return
+        assert failed is not None
+        assert "channel binding" in failed.message
+        with pytest.raises(TargetError, match="channel binding"):
+            connect(one)
 
 
 def test_a_managed_databases_url_works_from_tables_to_report(
