@@ -11,7 +11,10 @@ from loadstone.pgbench.connecting import endpoint_of
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.settings import Place
 
-VARIABLES = ("HOST", "PORT", "USER", "DATABASE", "PASSWORD", "SERVICE", "SSLMODE", "PASSFILE")
+VARIABLES = (
+    *("HOST", "PORT", "USER", "DATABASE", "PASSWORD", "SERVICE", "SSLMODE", "PASSFILE"),
+    "APPNAME",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +73,15 @@ def test_parameters_in_place_of_a_database() -> None:
 
 def test_parameters_without_effect_on_what_is_reached_are_accepted() -> None:
     target = endpoint_of(Place(database="host=db1 user=u application_name=x keepalives=1")).target
-    assert (target.place, target.database) == ("db1:5432", "u")
+    assert (target.place, target.database, target.application_name) == ("db1:5432", "u", "x")
+
+
+def test_sessions_are_called_pgbench_unless_something_names_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert endpoint_of(Place(host="db1")).target.application_name == "pgbench"
+    monkeypatch.setenv("PGAPPNAME", "mine")
+    assert endpoint_of(Place(host="db1")).target.application_name == "mine"
 
 
 def test_a_url_in_place_of_a_database() -> None:

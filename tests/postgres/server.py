@@ -34,6 +34,7 @@ host all by_trust 127.0.0.1/32 trust
 host all by_md5 127.0.0.1/32 md5
 host all by_password 127.0.0.1/32 password
 hostnossl all only_tls 127.0.0.1/32 reject
+hostssl all only_clear 127.0.0.1/32 reject
 host all all 127.0.0.1/32 scram-sha-256
 local all,replication all trust
 """
@@ -43,6 +44,7 @@ ACCOUNTS = f"""
 CREATE ROLE by_trust LOGIN;
 CREATE ROLE by_scram LOGIN PASSWORD '{PASSWORD.replace("'", "''")}';
 CREATE ROLE only_tls LOGIN PASSWORD '{PASSWORD.replace("'", "''")}';
+CREATE ROLE only_clear LOGIN PASSWORD '{PASSWORD.replace("'", "''")}';
 CREATE ROLE by_password LOGIN PASSWORD '{PASSWORD.replace("'", "''")}';
 GRANT pg_signal_backend TO by_scram;
 SET password_encryption = 'md5';

@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.dropin import libpq
 from loadstone.dropin.conninfo import BadConninfo, parameters_of
-from loadstone.model.target import Target, Tls
+from loadstone.model.target import Target
 from loadstone.postgresql.connect import ASK_FOR_TLS
 
 
@@ -20,7 +20,11 @@ from loadstone.postgresql.connect import ASK_FOR_TLS
         ("shop", {"dbname": "shop"}),
         ("dbname=shop host=db1", {"dbname": "shop", "host": "db1"}),
         (r"password = 'it\'s \\ it' user=ann", {"password": r"it's \ it", "user": "ann"}),
-        ("dbname=shop application_name=x keepalives=1 user=", {"dbname": "shop"}),
+        (
+            "dbname=shop application_name=x keepalives=1 gssencmode=prefer user=",
+            {"dbname": "shop", "application_name": "x"},
+        ),
+        ("sslcrl=/crl gssencmode=require", {"sslcrl": "/crl", "gssencmode": "require"}),
         ("dbname=", {}),
         ("options='-c jit=off'", {"options": "-c jit=off"}),
         ("postgresql://", {}),
@@ -57,30 +61,28 @@ V4 = 'connection to server at "localhost" (127.0.0.1), port 6000 failed: '
 
 
 @pytest.mark.parametrize(
-    ("met", "mode", "lines"),
+    ("met", "in_clear", "lines"),
     [
-        (("nothing", "no tls"), "preferred", [REFUSED, f"{V4}FATAL:  x, SSL encryption"]),
+        (("nothing", "no tls"), None, [REFUSED, f"{V4}FATAL:  x, SSL encryption"]),
         (
             ("nothing", "tls"),
-            "preferred",
-            [REFUSED, f"{V4}FATAL:  x, SSL encryption", f"{V4}FATAL:  x, no encryption"],
+            "FATAL:  another, no encryption",
+            [REFUSED, f"{V4}FATAL:  x, SSL encryption", f"{V4}FATAL:  another, no encryption"],
         ),
-        (("nothing", "tls"), "required", [REFUSED, f"{V4}FATAL:  x, SSL encryption"]),
-        (("nothing", "nothing"), "required", [REFUSED, f"{V4}FATAL:  x, SSL encryption"]),
-        (
-            ("no tls", "nothing"),
-            "required",
-            [REFUSED.split("Conn")[0] + "FATAL:  x, SSL encryption"],
-        ),
+        (("nothing", "nothing"), None, [REFUSED, f"{V4}FATAL:  x, SSL encryption"]),
+        (("no tls", "nothing"), None, [REFUSED.split("Conn")[0] + "FATAL:  x, SSL encryption"]),
     ],
 )
 def test_a_refused_login_has_a_line_for_each_attempt(
-    met: tuple[libpq.Met, libpq.Met], mode: str, lines: list[str]
+    met: tuple[libpq.Met, libpq.Met], in_clear: str | None, lines: list[str]
 ) -> None:
     there = dict(zip(("::1", "127.0.0.1"), met, strict=True))
-    target = LOCALHOST.model_copy(update={"tls": Tls.model_validate({"mode": mode})})
     said = libpq.refused_at(
-        target, "FATAL:  x, SSL encryption", tuple(there), lambda address, _: there[address]
+        LOCALHOST,
+        "FATAL:  x, SSL encryption",
+        tuple(there),
+        lambda address, _: there[address],
+        in_clear=in_clear,
     )
     assert list(said) == lines
 

@@ -136,8 +136,8 @@ def test_a_service_goes_before_the_environment(tmp_path: Path) -> None:
         ("[other]\nhost=a\n", "no service 'shop'"),
         ("[shop]\nhost a\n", "line 2: 'host a' is not name=value"),
         (
-            "[shop]\nhost=a\nchannel_binding=require\napplication_name=x\n",
-            "the service 'shop' has channel_binding, not taken here",
+            "[shop]\nhost=a\nsslpassword=x\nkeepalives=1\n",
+            "the service 'shop' has sslpassword, not taken here",
         ),
     ],
 )
@@ -253,6 +253,118 @@ def test_an_authority_in_the_url_does_not_weaken_what_the_environment_wants(
 def test_the_environment_wants_no_tls_of_a_unix_socket(tmp_path: Path, listening: Path) -> None:
     target = resolved(tmp_path, PGSSLMODE="require").target
     assert (target.socket, target.tls.mode) == (listening, "preferred")
+
+
+def test_a_socket_has_no_tls_unless_an_address_goes_before_it(tmp_path: Path) -> None:
+    url = "postgresql:///shop?host=/run/pg&sslmode=verify-full&channel_binding=require"
+    tls = resolved(tmp_path, url).target.tls
+    assert (tls.mode, tls.channel_binding) == ("preferred", "require")
+    url = "postgresql:///shop?host=/run/pg&sslmode=require"
+    target = resolved(tmp_path, url, PGHOSTADDR="10.0.0.5").target
+    assert (target.socket, target.host, target.tls.mode) == (None, "10.0.0.5", "required")
+
+
+def test_the_name_and_the_binding_of_sessions_are_said_anywhere(tmp_path: Path) -> None:
+    service = tmp_path / "services"
+    service.write_text("[shop]\nhost=db7\napplication_name=orders\nchannel_binding=require\n")
+    others = {"PGSERVICE": "shop", "PGSERVICEFILE": str(service)}
+    own = {"PGAPPNAME": "mine", "PGCHANNELBINDING": "disable"}
+    for url, variables, name, binding in (
+        ("postgresql://db1", {}, None, "prefer"),
+        ("postgresql://db1", own, "mine", "disable"),
+        ("postgresql://", own | others, "orders", "require"),
+        ("postgresql://?application_name=x&channel_binding=prefer", own | others, "x", "prefer"),
+    ):
+        target = resolved(tmp_path, url, **variables).target
+        assert (target.application_name, target.tls.channel_binding) == (name, binding)
+    with pytest.raises(TargetUrlError, match="channel_binding is 'yes', not one of"):
+        resolved(tmp_path, "postgresql://db1", PGCHANNELBINDING="yes")
+    with pytest.raises(TargetUrlError, match="what Loadstone's own are called"):
+        resolved(tmp_path, "postgresql://db1", PGAPPNAME="loadstone administration")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PGREQUIREAUTH", "scram-sha-256"),
+        ("PGREQUIREPEER", "postgres"),
+        ("PGSSLCRL", "/crl"),
+        ("PGSSLCRLDIR", "/crls"),
+        ("PGSSLCERTMODE", "require"),
+        ("PGGSSENCMODE", "require"),
+    ],
+)
+def test_a_check_that_is_not_made_is_refused(tmp_path: Path, variable: str, value: str) -> None:
+    with pytest.raises(TargetUrlError, match=f"{variable} asks for a check") as caught:
+        resolved(tmp_path, "postgresql://db1", **{variable: value})
+    assert "leave it out" in str(caught.value.hint)
+    for harmless in {"PGGSSENCMODE": ("prefer", "disable")}.get(variable, ("",)):
+        resolved(tmp_path, "postgresql://db1", **{variable: harmless})
+    name = {"PGREQUIREAUTH": "require_auth"}.get(variable, variable.removeprefix("PG").lower())
+    service = tmp_path / "services"
+    service.write_text(f"[shop]\nhost=db7\n{name}={value}\n")
+    with pytest.raises(TargetUrlError, match=f"{name} asks for a check"):
+        resolved(tmp_path, PGSERVICE="shop", PGSERVICEFILE=str(service))
+
+
+def test_a_list_of_revoked_certificates_is_not_ignored(tmp_path: Path) -> None:
+    own = tmp_path / ".postgresql"
+    own.mkdir()
+    (own / "root.crl").touch()
+    resolved(tmp_path, "postgresql://db1?sslmode=require")
+    for url in ("postgresql://db1?sslmode=verify-full", "postgresql://db1?sslrootcert=/ca.pem"):
+        with pytest.raises(TargetUrlError, match=r"root\.crl asks for a check"):
+            resolved(tmp_path, url)
+
+
+def test_versions_of_tls_have_limits(tmp_path: Path) -> None:
+    for url, variables, versions in (
+        ("postgresql://db1", {}, ()),
+        ("postgresql://db1?ssl_min_protocol_version=TLSv1.3", {}, ("TLSv1.3",)),
+        (
+            "postgresql://db1",
+            {"PGSSLMINPROTOCOLVERSION": "tlsv1.1"},
+            ("TLSv1.1", "TLSv1.2", "TLSv1.3"),
+        ),
+        ("postgresql://db1", {"PGSSLMAXPROTOCOLVERSION": "TLSv1.2"}, ("TLSv1.2",)),
+        (
+            "postgresql://db1?tls-version=TLSv1.2",
+            {"PGSSLMINPROTOCOLVERSION": "TLSv1.3"},
+            ("TLSv1.2",),
+        ),
+    ):
+        assert resolved(tmp_path, url, **variables).target.tls.versions == versions
+    for url, said in (
+        ("postgresql://db1?ssl_min_protocol_version=SSLv3", "ssl_min_protocol_version is 'SSLv3'"),
+        ("postgresql://db1?ssl_max_protocol_version=TLSv1", "is above ssl_max_protocol_version"),
+        ("postgresql://db1?tls-version=TLSv1.2&ssl_min_protocol_version=TLSv1.2", "given twice"),
+    ):
+        with pytest.raises(TargetUrlError, match=said):
+            resolved(tmp_path, url)
+
+
+def test_the_system_s_authorities_need_the_host_s_name(tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle.pem"
+    bundle.touch()
+    around = {"SSL_CERT_FILE": str(bundle)}
+    for url, variables in (
+        ("postgresql://db1?sslrootcert=system", {}),
+        ("postgresql://db1?sslrootcert=system&sslmode=verify-full", {}),
+        ("postgresql://db1?sslrootcert=system", {"PGSSLMODE": "verify-full"}),
+        ("postgresql://db1", {"PGSSLROOTCERT": "system"}),
+    ):
+        tls = resolved(tmp_path, url, **around, **variables).target.tls
+        assert (tls.mode, tls.ca) == ("verify-identity", bundle)
+    for url, variables in (
+        ("postgresql://db1?sslrootcert=system&sslmode=require", {}),
+        ("postgresql://db1?sslrootcert=system&sslmode=verify-ca", {}),
+        ("postgresql://db1?sslmode=require", {"PGSSLROOTCERT": "system"}),
+        ("postgresql://db1", {"PGSSLROOTCERT": "system", "PGSSLMODE": "prefer"}),
+    ):
+        with pytest.raises(TargetUrlError, match="needs sslmode=verify-full"):
+            resolved(tmp_path, url, **around, **variables)
+    with pytest.raises(TargetError, match="no file with the authorities"):
+        resolved(tmp_path, "postgresql://db1?sslrootcert=system", SSL_CERT_FILE="/none")
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,14 @@ from loadstone.model.target_url import TargetUrlError, parse_target_url, service
             ),
         ),
         (
+            "postgresql://db1/shop?sslmode=require&channel_binding=require&application_name=a%20b"
+            "&ssl_min_protocol_version=TLSv1.3&keepalives=1&client_encoding=UTF8&gssencmode=disable",
+            Target(
+                family="postgresql", host="db1", database="shop", application_name="a b",
+                tls=Tls(mode="required", channel_binding="require", versions=("TLSv1.3",)),
+            ),
+        ),
+        (
             "postgresql://db1/shop?tls=required",
             Target(family="postgresql", host="db1", database="shop", tls=Tls(mode="required")),
         ),
@@ -102,6 +110,8 @@ def test_the_default_port_is_the_family_s() -> None:
         ("postgresql://db1/shop?dbname=other", "dbname is given twice"),
         ("postgresql://db1/shop?password=secret", "no option 'password'"),
         ("postgresql://db1/shop?compression=zlib", "no option 'compression'"),
+        ("postgresql://db1/shop?channel_binding=no", "channel_binding is 'no', not one of"),
+        ("postgresql://db1/shop?application_name=", "application_name has no value"),
     ],
 )
 def test_a_wrong_url_says_what_is_wrong_and_shows_a_right_one(url: str, said: str) -> None:
@@ -116,6 +126,13 @@ def test_direct_tls_must_be_required(weak: str) -> None:
     with pytest.raises(TargetUrlError, match="sslnegotiation=direct needs TLS") as caught:
         parse_target_url(f"postgresql://db1/shop?{weak}sslnegotiation=direct")
     assert "sslmode=require" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("demand", ["require_auth=md5", "sslcrl=/a", "gssencmode=require"])
+def test_a_check_that_is_not_made_is_refused_by_name(demand: str) -> None:
+    name = demand.partition("=")[0]
+    with pytest.raises(TargetUrlError, match=f"^{name} asks for a check that Loadstone does not"):
+        parse_target_url(f"postgresql://db1/shop?{demand}")
 
 
 def test_libpq_s_words_are_not_mysql_s() -> None:

@@ -191,6 +191,23 @@ def test_options_of_a_login_are_refused_or_ignored_and_neither_in_silence(
         called(*run, "--target", sandbox.tcp.target.url + asked, folder=tmp_path)
 
 
+def test_a_pooler_that_keeps_no_prepared_statements_is_named_with_the_way_out(
+    state: Path, postgresql: str, tmp_path: Path
+) -> None:
+    settings = {"pool_mode": "transaction", "max_prepared_statements": "0"}
+    spec = SandboxSpec(server=postgresql, pooler="pgbouncer", pooler_settings=settings)
+    with start_sandbox(spec) as sandbox:
+        assert sandbox.pooled is not None
+        called("prepare", *SMALL, "--target", sandbox.tcp.target.url, folder=tmp_path)
+        short = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s")
+        run = ("run", "oltp_read_only", *SMALL, "--target", sandbox.pooled.target.url, *short)
+        told = called(*run, folder=tmp_path, code=ExitCode.TARGET).stderr
+        assert any(code in told for code in ("26000", "42P05"))
+        assert "use --text" in told
+        assert "max_prepared_statements above 0" in told
+        called(*run, "--text", folder=tmp_path)
+
+
 def test_waits_for_a_connection_of_the_pooler_are_counted(
     state: Path, postgresql: str, tmp_path: Path
 ) -> None:

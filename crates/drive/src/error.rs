@@ -32,13 +32,16 @@ pub struct Failure {
     #[serde(flatten, serialize_with = "family_and_code")]
     pub code: Option<ErrorCode>,
     /// Five characters, if the server sent them.
-    pub sql_state: Option<String>,
+    pub sql_state: Option<Box<str>>,
     /// What happened, in one line.
     pub message: String,
     /// The target's index in the plan.
     pub target: usize,
     /// The statement that was running, if any.
-    pub statement: Option<String>,
+    pub statement: Option<Box<str>>,
+    /// What came of the same login without TLS, tried because this one was refused over TLS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_clear: Option<Box<str>>,
 }
 
 /// The stable names of failures.
@@ -97,7 +100,15 @@ pub enum FailureKind {
 impl Failure {
     /// A failure without an SQL state: not from the server, or not known to be.
     pub fn new(kind: FailureKind, code: Option<ErrorCode>, message: impl Into<String>) -> Self {
-        Self { kind, code, sql_state: None, message: message.into(), target: 0, statement: None }
+        Self {
+            kind,
+            code,
+            sql_state: None,
+            message: message.into(),
+            target: 0,
+            statement: None,
+            in_clear: None,
+        }
     }
 
     /// A panic in Loadstone.
@@ -114,7 +125,7 @@ impl Failure {
     /// Adds the statement that was running.
     #[must_use]
     pub fn during(mut self, statement: String) -> Self {
-        self.statement = Some(statement);
+        self.statement = Some(statement.into_boxed_str());
         self
     }
 

@@ -114,6 +114,7 @@ def merge_connected(parts: Sequence[Connected]) -> Connected:
     first = parts[0]
     encrypted = next((part.tls for part in parts if part.tls), None)
     why_in_clear = next((part.why_in_clear for part in parts if part.why_in_clear), None)
+    refused = next((part.refused_over_tls for part in parts if part.refused_over_tls), None)
     compressed = next((part.compression for part in parts if part.compression), None)
     return Connected(
         seconds=max(part.seconds for part in parts),
@@ -122,6 +123,7 @@ def merge_connected(parts: Sequence[Connected]) -> Connected:
         encrypted_users=sum(part.encrypted_users for part in parts),
         tls=encrypted,
         why_in_clear=why_in_clear,
+        refused_over_tls=refused,
         compressed_users=sum(part.compressed_users for part in parts),
         compression=compressed,
         server_version=first.server_version,

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, unquote, urlencode
 
+from loadstone.model import libpq
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.target_url import split_url
 from loadstone.postgresql.hosts import take_apart
-from loadstone.postgresql.services import WITHOUT_EFFECT
 
 _SCHEMES = ("postgresql://", "postgres://")
 PASSWORD = "password"
@@ -88,7 +88,9 @@ def _places(text: str) -> dict[str, str]:
 
 
 def _with_effect(found: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in found.items() if text and name not in WITHOUT_EFFECT}
+    return {
+        name: text for name, text in found.items() if text and not libpq.has_no_effect(name, text)
+    }
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Failures to connect to PostgreSQL, in the words of its client library libpq.
 
 libpq tries each address of a host, says what came of each, and with `sslmode=prefer` logs in once
-more without TLS where a server refuses the login over it. Here a failed connection is reported
-once; what libpq would have met at the other addresses is looked for when the message is made.
+more without TLS where a server refuses the login over it, as our clients do. What libpq would have
+met at the other addresses is looked for when the message is made.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from loadstone.dropin.connecting import CLEARTEXT_VARIABLE
+from loadstone.model.message import say
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Endpoint, Target
 from loadstone.postgresql.choosing import addresses_of
 from loadstone.postgresql.connect import ASK_FOR_TLS
+from loadstone.postgresql.login_errors import RefusedEitherWay
 from loadstone.servers.errors import TargetError
 
-_CLASS_OF_LOGINS = "28"
 _WRONG_PASSWORD = "28P01"
 _NO_PASSWORD = "fe_sendauth: no password supplied"
 _NO_SUCH_NAME = "Name or service not known"
 _SHORT_S = 1.0
-_OVER_TLS, _WITHOUT_TLS = ", SSL encryption", ", no encryption"
 
 Met = Literal["nothing", "tls", "no tls"]
 """What is at an address: nobody, or a server that has TLS or not."""
@@ -37,7 +38,8 @@ def of_login(error: TargetError, endpoint: Endpoint) -> str:
     if code == _WRONG_PASSWORD and not endpoint.credentials.reveal():
         return _refused(target, _NO_PASSWORD)
     if message := servers_message(error):
-        return _refused_by_server(target, f"FATAL:  {message}", code or "")
+        in_clear = _words_of(error.in_clear) if isinstance(error, RefusedEitherWay) else None
+        return _refused(target, f"FATAL:  {message}", in_clear)
     if isinstance(cause, socket.gaierror):
         return _no_address(target, cause.strerror or _NO_SUCH_NAME)
     if isinstance(cause, OSError) and cause.errno:
@@ -51,7 +53,8 @@ def of_failure(failure: EngineFailure, endpoint: Endpoint) -> str:
     if failure.kind == "login_refused" and not endpoint.credentials.reveal():
         return _refused(target, _NO_PASSWORD)
     if failure.sql_state:
-        return _refused_by_server(target, f"FATAL:  {failure.message}", failure.sql_state)
+        in_clear = None if failure.in_clear is None else f"FATAL:  {failure.in_clear}"
+        return _refused(target, f"FATAL:  {failure.message}", in_clear)
     if failure.kind == "unknown_host":
         return _no_address(target, _NO_SUCH_NAME)
     if failure.kind == "unreachable":
@@ -59,12 +62,35 @@ def of_failure(failure: EngineFailure, endpoint: Endpoint) -> str:
     return _no_connection(target, failure.message)
 
 
+def advice_on(kind: str) -> str:
+    """What to do about a failed login of that kind; empty: the message is enough.
+
+    The options that other commands have for it are none of the programs that we stand in for.
+    """
+    if kind != "password_withheld":
+        return ""
+    return say(
+        "let the server prove its identity: sslmode=verify-ca or verify-full with sslrootcert; use"
+        " a unix socket; or send the password to any server that answers within TLS:"
+        " {variable}=1 in the environment",
+        variable=CLEARTEXT_VARIABLE,
+    )
+
+
 def servers_message(error: TargetError) -> str:
     """The server's own words in an error of the administration; empty: it is not the server's."""
-    cause = error.__cause__
-    said = cause.args[0] if cause is not None and cause.args else None
-    # The fields of an ErrorResponse.
+    return _message_in(error.__cause__)
+
+
+def _message_in(error: BaseException | None) -> str:
+    """The message among the fields of an ErrorResponse; empty: the error is not the server's."""
+    said = error.args[0] if error is not None and error.args else None
     return str(said.get("M", "")) if isinstance(said, dict) else ""
+
+
+def _words_of(error: Exception) -> str:
+    message = _message_in(error)
+    return f"FATAL:  {message}" if message else str(error)
 
 
 def number_of(words: str) -> int | None:
@@ -90,12 +116,12 @@ def refused_at(
     addresses: Sequence[str],
     met: Callable[[str, int], Met] = met_at,
     *,
-    again: bool = True,
+    in_clear: str | None = None,
 ) -> Iterator[str]:
-    """A line for each attempt of libpq up to those at a server where the login failed.
+    """A line for each attempt up to those at a server where the login failed.
 
-    Addresses where nobody listens come before them. `again`: a server that refused the login over
-    TLS is tried without.
+    Addresses where nobody listens come before them. `in_clear`: what came of the attempt without
+    TLS; `None`: there was none.
     """
     for place, address in enumerate(addresses):
         found = met(address, target.tcp_port)
@@ -103,27 +129,17 @@ def refused_at(
             yield _failed_at(target, address, _of_system(target, os.strerror(errno.ECONNREFUSED)))
             continue
         yield _failed_at(target, address, why)
-        if again and found == "tls" and target.tls.mode == "preferred":
-            reason = why.removesuffix(_OVER_TLS) + _WITHOUT_TLS if why.endswith(_OVER_TLS) else why
-            yield _failed_at(target, address, reason)
+        if in_clear is not None:
+            yield _failed_at(target, address, in_clear)
         return
 
 
-def _refused(target: Target, why: str) -> str:
-    """Why a login failed at a server that has not said so itself: no further attempt follows."""
+def _refused(target: Target, why: str, in_clear: str | None = None) -> str:
+    """Why a login failed at a server, and what came of the attempt without TLS if there was one."""
     if target.socket is not None:
         return _no_connection(target, why)
     addresses = addresses_of(target.host) or (target.host,)
-    return "\n".join(refused_at(target, why, addresses, again=False))
-
-
-def _refused_by_server(target: Target, why: str, state: str) -> str:
-    """The server's refusal; a user that it does not know well enough is tried once more."""
-    if target.socket is not None:
-        return _no_connection(target, why)
-    again = state.startswith(_CLASS_OF_LOGINS)
-    addresses = addresses_of(target.host) or (target.host,)
-    return "\n".join(refused_at(target, why, addresses, again=again))
+    return "\n".join(refused_at(target, why, addresses, in_clear=in_clear))
 
 
 def _refused_by_system(target: Target, words: str) -> str:

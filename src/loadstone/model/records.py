@@ -222,6 +222,9 @@ class Connected(Frozen):
     tls: str | None = None
     why_in_clear: str | None = None
     """Why connections are not encrypted although that is preferred and the server offers it."""
+    refused_over_tls: str | None = None
+    """The server's refusal of a login over TLS, where connections are not encrypted because of
+    it."""
     compressed_users: Count = 0
     compression: str | None = None
     server_version: str | None = None
@@ -363,6 +366,8 @@ class EngineFailure(Frozen):
     message: Said
     target: Whole | None = None
     statement: str | None = None
+    in_clear: str | None = None
+    """What came of the same login without TLS, tried because this one was refused over TLS."""
 
     @model_validator(mode="before")
     @classmethod

@@ -26,6 +26,9 @@ TlsVersion = Literal["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
 
 Compression = Literal["off", "zlib", "zstd"]
 
+ChannelBinding = Literal["disable", "prefer", "require"]
+"""Whether a login to PostgreSQL is bound to its TLS session: `tls-server-end-point`, RFC 5929."""
+
 PORTS = {MYSQL: 3306, POSTGRESQL: 5432}
 """The default port of each family."""
 
@@ -33,6 +36,11 @@ PORTS = {MYSQL: 3306, POSTGRESQL: 5432}
 def is_off(switch: bool) -> bool:
     """Whether a switch has its default."""
     return not switch
+
+
+def is_preferred(binding: str) -> bool:
+    """Whether it is the default, which is not written."""
+    return binding == "prefer"
 
 
 class Tls(Frozen):
@@ -51,6 +59,10 @@ class Tls(Frozen):
     direct: bool = Field(default=False, exclude_if=is_off)
     """Whether the handshake comes first, without asking the server for it: PostgreSQL 17 on. Not
     written unless set."""
+
+    channel_binding: ChannelBinding = Field(default="prefer", exclude_if=is_preferred)
+    """Whether the login is bound to the TLS session, for PostgreSQL only. Not written if it is
+    `prefer`."""
 
     @property
     def must(self) -> bool:
@@ -104,6 +116,9 @@ class Target(Frozen):
     startup_options: str | None = Field(default=None, exclude_if=is_none)
     """What a PostgreSQL server gets at each login as on its own command line (libpq's `options`,
     `-c work_mem=8MB`); not written where there are none."""
+    application_name: str | None = Field(default=None, exclude_if=is_none)
+    """The name that the load's sessions have in a PostgreSQL server's lists; `None`: `loadstone`.
+    Not written where none is named."""
 
     @property
     def place(self) -> str:
@@ -139,6 +154,7 @@ class Target(Frozen):
         )
 
     def _options(self) -> list[tuple[str, str]]:
+        binding = self.tls.channel_binding
         pairs: list[tuple[str, object]] = [
             ("tls", self.tls.mode if {self.tls.mode, self.tls.implied} != {"preferred"} else None),
             ("tls-ca", self.tls.ca),
@@ -147,10 +163,12 @@ class Target(Frozen):
             ("tls-fingerprint", self.tls.fingerprint),
             ("tls-version", ",".join(self.tls.versions) or None),
             (libpq.NEGOTIATION, "direct" if self.tls.direct else None),
+            (libpq.CHANNEL_BINDING, None if is_preferred(binding) else binding),
             ("compression", ",".join(self.compression) or None),
             ("socket", self.socket),
             ("server-public-key", self.server_public_key),
             (libpq.STARTUP_OPTIONS, self.startup_options),
+            (libpq.APPLICATION_NAME, self.application_name),
         ]
         return [(name, str(value)) for name, value in pairs if value is not None]
 
@@ -187,6 +205,8 @@ class Endpoint(Frozen):
         """The engine's form (docs/engine.md) with the password: only for the plan, never stored."""
         target = self.target
         more = {"startup_options": target.startup_options} if target.startup_options else {}
+        if target.application_name:
+            more["application_name"] = target.application_name
         return more | {
             "family": target.family,
             "host": target.host,
@@ -204,6 +224,7 @@ class Endpoint(Frozen):
                 "ciphers": list(target.tls.ciphers),
                 "versions": list(target.tls.versions),
                 "direct": target.tls.direct,
+                "channel_binding": target.tls.channel_binding,
             },
             "compression": list(target.compression),
             "server_public_key": _text(target.server_public_key),

@@ -27,7 +27,15 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.hints import write
 from loadstone.model.message import Joined, Message, say
-from loadstone.model.target import PORTS, Compression, Target, Tls, TlsMode, TlsVersion
+from loadstone.model.target import (
+    PORTS,
+    ChannelBinding,
+    Compression,
+    Target,
+    Tls,
+    TlsMode,
+    TlsVersion,
+)
 
 SCHEMES = {"mysql": MYSQL, "mariadb": MYSQL, "postgresql": POSTGRESQL, "postgres": POSTGRESQL}
 """The families of servers, by the scheme of a URL."""
@@ -37,7 +45,8 @@ _URL_OPTIONS = {
     MYSQL: (*_OF_ALL, "compression", "server-public-key"),
     POSTGRESQL: (
         *(*_OF_ALL, *libpq.NAMES, *libpq.WITHOUT_OPTION),
-        *(libpq.NEGOTIATION, libpq.STARTUP_OPTIONS),
+        *(libpq.NEGOTIATION, libpq.STARTUP_OPTIONS, libpq.APPLICATION_NAME),
+        *(libpq.CHANNEL_BINDING, libpq.LOWEST_TLS, libpq.HIGHEST_TLS),
     ),
 }
 
@@ -88,6 +97,7 @@ def _parsed(url: str, is_all: bool) -> tuple[Target, SecretStr | None]:
         "compression": compression(options["compression"]) if "compression" in options else None,
         "server_public_key": _path(options, "server-public-key"),
         "startup_options": options.get(libpq.STARTUP_OPTIONS),
+        "application_name": options.get(libpq.APPLICATION_NAME),
     }
     if family == POSTGRESQL:
         given |= _as_libpq(given, options)
@@ -201,11 +211,15 @@ def _marks_quoted(text: str) -> str:
 
 
 def _options_of(parts: SplitResult, family: str) -> dict[str, str]:
-    """The options by our names; those of libpq in ours."""
+    """The options by our names; those of libpq in ours, and only those that change something."""
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options: dict[str, str] = {}
     for name, value in pairs:
-        name = name.replace("_", "-")
+        name = _spelled(name, family)
+        if family == POSTGRESQL and libpq.is_unmet_demand(name, value):
+            raise unmet_demand(name)
+        if family == POSTGRESQL and libpq.has_no_effect(name, value):
+            continue
         if name not in _URL_OPTIONS[family]:
             known = Joined(_URL_OPTIONS[family])
             said = say("it has no option '{name}' (there are {known})", name=name, known=known)
@@ -216,7 +230,37 @@ def _options_of(parts: SplitResult, family: str) -> dict[str, str]:
         if not value:
             raise _bad(say("{name} has no value", name=name))
         options[ours] = libpq.tls_mode_of(value) if name == "sslmode" else value
+    if family == POSTGRESQL and options.get("tls-ca") == libpq.SYSTEM_AUTHORITIES:
+        options.setdefault("tls", "verify-identity")
+        checked_authorities(tls_mode(options["tls"]))
     return options
+
+
+def _spelled(name: str, family: str) -> str:
+    """The option as it is listed, whether it was written with dashes or underscores."""
+    dashes, underscores = name.replace("_", "-"), name.replace("-", "_")
+    return dashes if family != POSTGRESQL or dashes in _URL_OPTIONS[family] else underscores
+
+
+def unmet_demand(name: str) -> TargetUrlError:
+    """The error for a parameter or variable of libpq that asks for a check that is not made."""
+    return TargetUrlError(
+        say("{name} asks for a check that Loadstone does not make", name=name),
+        say("leave it out; sslmode=verify-full and channel_binding=require are checked"),
+    )
+
+
+def checked_authorities(mode: TlsMode) -> None:
+    """Refuse the system's authorities where any of them could vouch for any host.
+
+    Raises:
+        TargetUrlError: the host's name would not be checked, which libpq refuses as well.
+    """
+    if mode != "verify-identity":
+        raise TargetUrlError(
+            say("sslrootcert=system needs sslmode=verify-full, and --tls is {mode}", mode=mode),
+            say("use sslmode=verify-full, or name the server's own authority with sslrootcert"),
+        )
 
 
 def _as_libpq(given: Mapping[str, object], options: dict[str, str]) -> dict[str, object]:
@@ -287,8 +331,11 @@ def _tls_of(options: dict[str, str], is_all: bool) -> Tls | None:
         "cert": _path(options, "tls-cert"),
         "key": _path(options, "tls-key"),
         "fingerprint": fingerprint(pin) if (pin := options.get("tls-fingerprint")) else None,
-        "versions": tls_versions(named) if (named := options.get("tls-version")) else None,
+        "versions": _versions_of(options),
         "direct": tls_direct(options[libpq.NEGOTIATION]) if libpq.NEGOTIATION in options else None,
+        "channel_binding": channel_binding(options[libpq.CHANNEL_BINDING])
+        if libpq.CHANNEL_BINDING in options
+        else None,
     }
     given = {key: value for key, value in given.items() if value is not None}
     if not given:
@@ -308,6 +355,65 @@ def tls_mode(text: str) -> TlsMode:
             return mode  # type: ignore[no-any-return]
     known = Joined(get_args(TlsMode))
     raise _bad(say("tls is {value}, not one of {known}", value=repr(text), known=known))
+
+
+def _versions_of(options: Mapping[str, str]) -> tuple[TlsVersion, ...] | None:
+    limits = tls_span(options)
+    if "tls-version" not in options:
+        return limits
+    if limits is not None:
+        raise _bad(say("{name} is given twice", name="tls-version"))
+    return tls_versions(options["tls-version"])
+
+
+def tls_span(parameters: Mapping[str, str]) -> tuple[TlsVersion, ...] | None:
+    """The versions within the limits that libpq's parameters set; `None`: they set none.
+
+    Raises:
+        TargetUrlError: a limit is no version, or there is none between them.
+    """
+    names = (libpq.LOWEST_TLS, libpq.HIGHEST_TLS)
+    if not any(parameters.get(name) for name in names):
+        return None
+    known = {name.lower(): number for number, name in enumerate(get_args(TlsVersion))}
+    usual = (libpq.LOWEST_TLS_BY_DEFAULT, get_args(TlsVersion)[-1])
+    limits = []
+    for name, default in zip(names, usual, strict=True):
+        value = parameters.get(name) or default
+        if value.lower() not in known:
+            versions = Joined(get_args(TlsVersion))
+            raise _bad(
+                say(
+                    "{name} is {value}, not one of {known}",
+                    name=name,
+                    value=repr(value),
+                    known=versions,
+                )
+            )
+        limits.append(known[value.lower()])
+    found: tuple[TlsVersion, ...] = get_args(TlsVersion)[limits[0] : limits[1] + 1]
+    if not found:
+        raise _bad(say("{lowest} is above {highest}", lowest=names[0], highest=names[1]))
+    return found
+
+
+def channel_binding(text: str) -> ChannelBinding:
+    """A value of libpq's parameter of that name.
+
+    Raises:
+        TargetUrlError: there is no such value.
+    """
+    for known in get_args(ChannelBinding):
+        if text == known:
+            return known  # type: ignore[no-any-return]
+    raise _bad(
+        say(
+            "{name} is {value}, not one of {known}",
+            name=libpq.CHANNEL_BINDING,
+            value=repr(text),
+            known=Joined(get_args(ChannelBinding)),
+        )
+    )
 
 
 def tls_direct(text: str) -> bool:

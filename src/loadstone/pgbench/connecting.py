@@ -24,6 +24,7 @@ def endpoint_of(place: Place) -> Endpoint:
     options = {"host": place.host, "port": place.port, "user": place.user}
     given = {name: value for name, value in options.items() if value}
     try:
-        return connecting.endpoint_of(given | parameters_of(place.database or ""))
+        parameters = given | parameters_of(place.database or "")
+        return connecting.endpoint_of(parameters, application_name="pgbench")
     except LoadstoneError as error:
         raise Failed(error.message, hint=error.hint or "") from error

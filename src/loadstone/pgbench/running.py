@@ -117,7 +117,8 @@ class _Watched:
             return
         if self.connected is None:
             why = libpq.of_failure(end.error, self.run.endpoint)
-            raise Failed(why, "could not create connection for one of the clients")
+            hint = libpq.advice_on(end.error.kind)
+            raise Failed(why, "could not create connection for one of the clients", hint=hint)
         log.error(end.error.message)
 
     def _abort(self, ended: UserEnded) -> None:

@@ -87,7 +87,9 @@ def session(endpoint: Endpoint, purpose: str) -> Iterator[Session]:
         connection = connect(endpoint, _PATIENT)
     except TargetError as error:
         raise Failed(
-            libpq.of_login(error, endpoint), f"could not create connection for {purpose}"
+            libpq.of_login(error, endpoint),
+            f"could not create connection for {purpose}",
+            hint=libpq.advice_on(error.kind),
         ) from error
     with connection:
         yield Session(connection, endpoint)

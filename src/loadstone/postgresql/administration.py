@@ -11,6 +11,7 @@ pg8000 trusts the server in several ways. Here
 from __future__ import annotations
 
 import contextlib
+import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from pg8000.core import Context, CoreConnection
 from pg8000.dbapi import convert_paramstyle
 
 from loadstone.model.message import Message, say
+from loadstone.model.target import ChannelBinding
 from loadstone.postgresql.line import Line, LineError
 from loadstone.servers.sanitize import plain
 
@@ -38,9 +40,15 @@ _LONGEST_LOGIN = 3
 
 _SHOWN = 100
 _MOST_TEXT = 1000
+_OK = 0
 _CLEARTEXT = 3
+_MD5 = 5
 _SASL = 10
+_SASL_FINAL = 12
 """Requests of the server: https://www.postgresql.org/docs/current/protocol-message-formats.html"""
+
+
+_BOUND = b"SCRAM-SHA-256-PLUS"
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,8 @@ class Login:
     trust: Trust
     options: str | None = None
     """Settings of the session, as on the server's own command line."""
+    binding: ChannelBinding = "prefer"
+    """Whether the login is bound to the TLS session."""
 
 
 class PasswordWithheld(pg8000.InterfaceError):  # type: ignore[misc]
@@ -73,6 +83,14 @@ class PasswordWithheld(pg8000.InterfaceError):  # type: ignore[misc]
     def __init__(self, said: Message) -> None:
         super().__init__(str(said))
         self.said = said
+
+
+class NotBound(pg8000.InterfaceError):  # type: ignore[misc]
+    """The login must be bound to its TLS session, and is not."""
+
+    def __init__(self, why: Message) -> None:
+        self.said = say("the login is not bound to TLS (channel_binding=require): {why}", why=why)
+        super().__init__(str(self.said))
 
 
 class NotTheProtocol(LineError):
@@ -89,6 +107,8 @@ class Administration(CoreConnection):  # type: ignore[misc]
         self.line = line
         self.statement_s = statement_s
         self._trust = login.trust
+        self._binding = login.binding
+        self._is_bound = False
         line.expect(connect_s, _LONGEST_LOGIN * connect_s)
         with self._as_protocol_errors():
             super().__init__(
@@ -104,10 +124,14 @@ class Administration(CoreConnection):  # type: ignore[misc]
     def handle_AUTHENTICATION_REQUEST(self, data: bytes, context: Any) -> None:
         """Answer the server's request to prove who we are, unless that gives the password away."""
         kind = int.from_bytes(data[:4], "big")
+        if self._binding == "require":
+            self._check_binding(kind, data)
         if kind == _CLEARTEXT:
             self._check_trust()
-        if kind != _SASL:
+        if kind != _SASL or self._binding == "disable":
             super().handle_AUTHENTICATION_REQUEST(data, context)
+            # The server has proved that it knows the account's keys, and sees the same certificate.
+            self._is_bound = kind == _SASL_FINAL and self.auth.mechanism_name == _BOUND.decode()
             return
         # For SCRAM-SHA-256-PLUS pg8000 asks its socket for the certificate.
         self._usock: Any = self.line.socket
@@ -115,6 +139,15 @@ class Administration(CoreConnection):  # type: ignore[misc]
             super().handle_AUTHENTICATION_REQUEST(data, context)
         finally:
             self._usock = self.line
+
+    def _check_binding(self, kind: int, data: bytes) -> None:
+        """Refuse a login that goes on without being bound to TLS, before anything is given away."""
+        if not isinstance(self.line.socket, ssl.SSLSocket):
+            raise NotBound(say("the connection is not encrypted"))
+        if kind == _SASL and _BOUND not in data[4:].split(b"\0"):
+            raise NotBound(say("the server does not offer it"))
+        if kind in (_OK, _CLEARTEXT, _MD5) and not self._is_bound:
+            raise NotBound(say("the server does not ask for SCRAM"))
 
     def _check_trust(self) -> None:
         trust = self._trust

@@ -16,6 +16,9 @@ from loadstone.postgresql.line import Line
 from loadstone.postgresql.login_errors import (
     NO_SUCH_DATABASE,
     NOT_THAT_DATABASE,
+    REFUSED,
+    WRONG_PASSWORD,
+    RefusedEitherWay,
     login_error,
     network_error,
     no_answer_about_tls,
@@ -91,8 +94,46 @@ def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Adminis
 
 
 def _opened(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administration:
+    """A connection that is logged in.
+
+    As libpq does, `preferred` logs in once more without TLS where the server refuses it over TLS:
+    its rules may be for connections in clear alone (`hostnossl`).
+    """
+    connected = _with_tls(endpoint.target, timeouts.connect_s)
+    try:
+        return _administration(connected, endpoint, timeouts, database)
+    except pg8000.Error as error:
+        refused = login_error(error, endpoint, database)
+        if not (isinstance(connected, ssl.SSLSocket) and _may_be_taken_in_clear(error, endpoint)):
+            raise refused from error
+        over_tls = error
+    in_clear = _connected(endpoint.target, timeouts.connect_s)
+    try:
+        return _administration(in_clear, endpoint, timeouts, database)
+    except pg8000.Error as error:
+        raise RefusedEitherWay(refused, error) from over_tls
+
+
+def _may_be_taken_in_clear(error: pg8000.Error, endpoint: Endpoint) -> bool:
+    """Whether a login that was refused over TLS is tried without.
+
+    A missing password is none that another connection would make good.
+    """
+    code = code_of(error)
+    if endpoint.target.tls.mode != "preferred" or code not in REFUSED:
+        return False
+    return code != WRONG_PASSWORD or bool(endpoint.credentials.reveal())
+
+
+def _administration(
+    connected: socket.socket, endpoint: Endpoint, timeouts: Timeouts, database: str
+) -> Administration:
+    """The connection logged in; else it is closed.
+
+    Raises:
+        pg8000.Error: the server refused the login, or the connection was lost.
+    """
     target = endpoint.target
-    connected = _with_tls(target, timeouts.connect_s)
     encrypted = isinstance(connected, ssl.SSLSocket)
     trust = Trust(
         proven=target.socket is not None or (encrypted and target.tls.proves_server),
@@ -105,31 +146,32 @@ def _opened(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administra
         database,
         trust,
         target.startup_options,
+        target.tls.channel_binding,
     )
     statement_s = timeouts.statement_s
     try:
         line = Line(connected, timeouts.connect_s)
         return Administration(line, login, timeouts.connect_s, statement_s + _GRACE_S)
-    except pg8000.Error as error:
+    except pg8000.Error:
         connected.close()
-        raise login_error(error, endpoint, database) from error
+        raise
 
 
 def _with_tls(target: Target, connect_s: float) -> socket.socket:
     """A connected socket, encrypted as the target wants it.
 
     As libpq does, `preferred` goes on without TLS if the server has none, or none in common with
-    us; and on a Unix socket nothing leaves the machine, where servers have no TLS either.
+    us; and on a Unix socket there is none, whatever the mode: nothing leaves the machine.
 
     Raises:
         TargetError: it cannot be reached, or not as the target wants it.
     """
     mode = target.tls.mode
-    if mode == "disabled" or (mode == "preferred" and target.socket is not None):
+    if mode == "disabled" or target.socket is not None:
         return _connected(target, connect_s)
     context = context_for(target.tls, target.tls.versions or MODERN)
     connected = _connected(target, connect_s)
-    if target.tls.direct and target.socket is None:
+    if target.tls.direct:
         return _directly(connected, context, target)
     try:
         connected.sendall(ASK_FOR_TLS)

@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
 from pydantic import SecretStr
 
@@ -27,8 +26,6 @@ from loadstone.model.target import (
     Credentials,
     Endpoint,
     Target,
-    Tls,
-    TlsMode,
 )
 from loadstone.model.target_url import (
     TargetUrlError,
@@ -37,12 +34,14 @@ from loadstone.model.target_url import (
     parse_target_url,
     port_in,
     service_in,
-    tls_direct,
     tls_mode,
     tls_versions,
+    unmet_demand,
 )
 from loadstone.postgresql import words
+from loadstone.postgresql.administration import APPLICATION
 from loadstone.postgresql.choosing import chosen
+from loadstone.postgresql.encryption import on_a_socket, tls_with
 from loadstone.postgresql.hosts import CHOICE, each_host, take_apart, wish_of
 from loadstone.postgresql.passfile import Wanted, password_in, why_ignored
 from loadstone.postgresql.services import service_of
@@ -66,6 +65,16 @@ _VARIABLES = {
     "PGSSLROOTCERT": "sslrootcert",
     "PGSSLCERT": "sslcert",
     "PGSSLKEY": "sslkey",
+    "PGSSLCRL": "sslcrl",
+    "PGSSLCRLDIR": "sslcrldir",
+    "PGSSLCERTMODE": "sslcertmode",
+    "PGSSLMINPROTOCOLVERSION": libpq.LOWEST_TLS,
+    "PGSSLMAXPROTOCOLVERSION": libpq.HIGHEST_TLS,
+    "PGCHANNELBINDING": libpq.CHANNEL_BINDING,
+    "PGREQUIREAUTH": "require_auth",
+    "PGREQUIREPEER": "requirepeer",
+    "PGGSSENCMODE": "gssencmode",
+    "PGAPPNAME": libpq.APPLICATION_NAME,
     "PGPASSFILE": "passfile",
     "PGTARGETSESSIONATTRS": "target_session_attrs",
     "PGLOADBALANCEHOSTS": "load_balance_hosts",
@@ -152,7 +161,15 @@ def _refuse_options_of_others(request: EndpointRequest) -> None:
 
 
 def _parameters(named: str | None, around: Surroundings) -> dict[str, str]:
-    """Libpq's parameters from the environment, and from the service, which goes first."""
+    """Libpq's parameters from the environment, and from the service, which goes first.
+
+    Raises:
+        TargetUrlError: a variable asks for a check that is not made.
+        TargetError: as `service_of`.
+    """
+    for variable, name in _VARIABLES.items():
+        if libpq.is_unmet_demand(name, around.environment.get(variable, "")):
+            raise unmet_demand(variable)
     of_environment = {
         name: value
         for variable, name in _VARIABLES.items()
@@ -217,14 +234,25 @@ def _completed(target: Target, parameters: Mapping[str, str], around: Surroundin
         update["database"] = parameters["dbname"]
     if target.startup_options is None and libpq.STARTUP_OPTIONS in parameters:
         update["startup_options"] = parameters[libpq.STARTUP_OPTIONS]
+    update["application_name"] = _application_name(target, parameters)
     completed = target.model_copy(
         update=update | _place_of(target, parameters, around, port or target.tcp_port)
     )
-    if completed.socket is not None:  # libpq asks for no TLS there, whatever the environment says
-        without = ("sslmode", libpq.NEGOTIATION)
-        parameters = {name: parameters[name] for name in parameters if name not in without}
-    tls = _tls_with(target.tls, parameters, around).with_mode
+    if completed.socket is not None and "hostaddr" not in parameters:
+        return completed.model_copy(update={"tls": on_a_socket(target.tls, parameters)})
+    tls = tls_with(target.tls, parameters, around.home, around.environment).with_mode
     return completed.model_copy(update={"tls": checked_negotiation(tls)})
+
+
+def _application_name(target: Target, parameters: Mapping[str, str]) -> str | None:
+    """The name of the load's sessions, which must not be that of sessions that only look at it."""
+    found = target.application_name or parameters.get(libpq.APPLICATION_NAME)
+    if found == APPLICATION:
+        raise TargetUrlError(
+            say("application_name is {name}, which is what Loadstone's own are called", name=found),
+            say("give the load's sessions another name"),
+        )
+    return found
 
 
 def _place_of(
@@ -261,42 +289,6 @@ def _at_address(target: Target, parameters: Mapping[str, str]) -> Target:
             say("leave hostaddr and PGHOSTADDR out, or use --tls verify-ca"),
         )
     return target.model_copy(update={"host": address, "socket": None})
-
-
-def _tls_with(tls: Tls, parameters: Mapping[str, str], around: Surroundings) -> Tls:
-    """TLS as libpq has it: with the user's own files if no others are named."""
-    own = around.home / ".postgresql"
-    given: dict[str, object] = {
-        "mode": tls_mode(libpq.tls_mode_of(parameters["sslmode"]))
-        if "sslmode" in parameters
-        else None,
-        "ca": parameters.get("sslrootcert"),
-        "cert": parameters.get("sslcert"),
-        "key": parameters.get("sslkey"),
-        "direct": tls_direct(parameters[libpq.NEGOTIATION])
-        if libpq.NEGOTIATION in parameters
-        else None,
-    }
-    update = {
-        name: value
-        for name, value in given.items()
-        if value is not None and name not in tls.model_fields_set
-    }
-    found = Tls.model_validate(tls.model_dump(exclude_unset=True) | update)
-    if "mode" not in tls.model_fields_set and tls.implied != "preferred":
-        # Another place's mode may be stricter than what the URL's certificates imply, not weaker.
-        stricter = max(found.mode, tls.implied, key=get_args(TlsMode).index)
-        found = found.model_copy(update={"mode": stricter})
-    more: dict[str, object] = {}
-    has_own = (own / "root.crt").is_file()
-    if found.mode == "required" and found.fingerprint is None and (found.ca or has_own):
-        more["mode"] = "verify-ca"  # as libpq does: an authority that is there is asked
-    if (found.mode.startswith("verify-") or "mode" in more) and found.ca is None and has_own:
-        more["ca"] = own / "root.crt"
-    pair = (own / "postgresql.crt", own / "postgresql.key")
-    if found.mode != "disabled" and found.cert is None and all(map(Path.is_file, pair)):
-        more |= {"cert": pair[0], "key": pair[1]}
-    return found.model_copy(update=more)
 
 
 def _credentials(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
-from loadstone.postgresql.administration import PasswordWithheld
+from loadstone.postgresql.administration import NotBound, PasswordWithheld
 from loadstone.postgresql.errors import code_of, target_error, text_of
 from loadstone.postgresql.line import LineError
 from loadstone.servers.errors import NEEDS_AUTHORITY, NEEDS_PROOF, TargetError, TargetErrorKind
@@ -18,9 +18,22 @@ NO_SUCH_DATABASE = "3D000"
 NOT_THAT_DATABASE = (NO_SUCH_DATABASE, "28000", "42501")
 """Codes of a login that may succeed with another database: it is missing, or not for this user."""
 
-_REFUSED = ("28P01", "28000")
+WRONG_PASSWORD = "28P01"
+REFUSED = (WRONG_PASSWORD, "28000")
+"""Codes of a login that the server's rules, or the password, do not allow."""
+
 _NOT_REACHED = "08001"
 _ANY = "08000"
+
+
+class RefusedEitherWay(TargetError):
+    """The server refused the login over TLS, and then without TLS as well."""
+
+    def __init__(self, over_tls: TargetError, in_clear: Exception) -> None:
+        said = say("{said}; without TLS: {reason}", said=over_tls.message, reason=text_of(in_clear))
+        super().__init__(over_tls.kind, said, over_tls.hint, over_tls.code)
+        self.in_clear = in_clear
+        """The driver's error of the attempt without TLS."""
 
 
 def login_error(error: Exception, endpoint: Endpoint, database: str) -> TargetError:
@@ -31,7 +44,10 @@ def login_error(error: Exception, endpoint: Endpoint, database: str) -> TargetEr
         return target_error("password_withheld", said, NEEDS_PROOF, None)
     if isinstance(error, LineError):
         return _timed_out(endpoint.target) if error.timed_out else _broken(error, place)
-    if code in _REFUSED:
+    if isinstance(error, NotBound):
+        said = say("{place}: {reason}", place=place, reason=error.said)
+        return target_error("login_refused", said, _NEEDS_BINDING, None)
+    if code in REFUSED:
         return _refused(endpoint, text_of(error), code)
     if code == NO_SUCH_DATABASE:
         return target_error(
@@ -51,6 +67,11 @@ def login_error(error: Exception, endpoint: Endpoint, database: str) -> TargetEr
 def _with(said: Message, code: str | None) -> Message:
     return said if code is None else say("{said} ({code})", said=said, code=code)
 
+
+_NEEDS_BINDING = say(
+    "it takes a login by SCRAM within TLS (pg_hba.conf: hostssl, scram-sha-256) straight at the"
+    " server; or leave channel_binding=require out"
+)
 
 _ABOUT_OPTIONS = "unsupported startup parameter"
 """PgBouncer's words: https://github.com/pgbouncer/pgbouncer/blob/master/src/client.c."""

@@ -10,19 +10,15 @@ from pathlib import Path
 
 from loadstone.model import libpq
 from loadstone.model.message import Joined, say
+from loadstone.model.target_url import unmet_demand
 from loadstone.servers.errors import TargetError
 
 _READ = frozenset(
     ("host", "hostaddr", "port", "user", "dbname", "password", "passfile")
     + ("target_session_attrs", "load_balance_hosts", "connect_timeout", libpq.STARTUP_OPTIONS)
     + ("sslmode", "sslnegotiation", "sslrootcert", "sslcert", "sslkey")
+    + (libpq.CHANNEL_BINDING, libpq.LOWEST_TLS, libpq.HIGHEST_TLS, libpq.APPLICATION_NAME)
 )
-WITHOUT_EFFECT = frozenset(
-    ("application_name", "fallback_application_name", "client_encoding")
-    + ("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count")
-    + ("tcp_user_timeout", "sslcompression", "sslsni", "gssencmode", "krbsrvname")
-)
-"""Parameters that change neither which server is reached nor what it must prove."""
 
 
 def service_of(name: str, files: Sequence[Path]) -> dict[str, str]:
@@ -30,6 +26,7 @@ def service_of(name: str, files: Sequence[Path]) -> dict[str, str]:
 
     Raises:
         TargetError: no file has it, one cannot be read, or it has a parameter that is not taken.
+        TargetUrlError: it asks for a check that is not made.
     """
     for path in files:
         found = _in_file(name, path)
@@ -48,7 +45,12 @@ def service_of(name: str, files: Sequence[Path]) -> dict[str, str]:
 
 
 def _refuse_unknown(name: str, found: Mapping[str, str], path: Path) -> None:
-    unknown = [key for key in found if key not in _READ | WITHOUT_EFFECT]
+    for key, value in found.items():
+        if libpq.is_unmet_demand(key, value):
+            raise unmet_demand(key)
+    unknown = [
+        key for key in found if key not in _READ and not libpq.has_no_effect(key, found[key])
+    ]
     if unknown:
         said = say(
             "{path}: the service '{name}' has {parameters}, not taken here",

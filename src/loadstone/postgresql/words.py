@@ -17,8 +17,14 @@ see_lag = "GRANT pg_read_all_stats"
 statement_sums: str | None = None
 prepared_limit = None
 own_file = "~/.pgpass"
+_NOT_PREPARED_THERE = say(
+    "does a pooler in between share sessions? use --text; or let it keep prepared statements:"
+    " PgBouncer 1.21 or newer with max_prepared_statements above 0"
+)
 hints_by_code: Mapping[str, Message] = {
+    "26000": _NOT_PREPARED_THERE,
     "42P01": say("loadstone prepare makes the tables"),
+    "42P05": _NOT_PREPARED_THERE,
     "23505": say(
         "rows with that key exist already: --on-error continue counts such errors and goes on"
     ),

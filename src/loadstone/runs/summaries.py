@@ -385,6 +385,11 @@ def _in_clear(log: StepLog) -> Iterator[Message]:
             "what the oldest servers speak",
             why=log.connected.why_in_clear,
         )
+    if log.connected and log.connected.refused_over_tls:
+        yield say(
+            "not encrypted: the server refuses logins over TLS ({why}), and takes them without",
+            why=log.connected.refused_over_tls,
+        )
 
 
 def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[Message, ...]:

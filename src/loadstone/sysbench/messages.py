@@ -52,6 +52,7 @@ def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) ->
             *_connection_lines(place, *_number_and_text(failure, place)),
             "`thread_init' function failed: connection creation failed",
             _NOT_STARTED,
+            *_advice(failure.kind, place),
         )
     if plan.drive.protocol == "prepared" and failure.number in _CANNOT_BE_PREPARED:
         return _preparing_lines(failure.number, failure.message)
@@ -124,7 +125,15 @@ def of_command(error: TargetError, command: str, place: Place) -> Fatal:
     return Fatal(
         *_connection_lines(place, *_cause(error, place.endpoint)),
         f"`{command}' function failed: connection creation failed",
+        *_advice(error.kind, place),
     )
+
+
+def _advice(kind: str, place: Place) -> tuple[str, ...]:
+    """A line of our own about a way out that neither driver nor sysbench has, if there is one."""
+    if place.endpoint.target.family != POSTGRESQL:
+        return ()
+    return tuple(filter(None, [libpq.advice_on(kind)]))
 
 
 def of_unplaced(error: NotPlaced, command: str) -> Fatal:

@@ -49,7 +49,7 @@ impl Endpoint {
             place: place(target),
             family,
             login: LoginOptions::of_plan(family, target, session)?,
-            tls: TlsMaker::for_target(target, family.alpn())?,
+            tls: tls_maker(family, target)?,
             session: family.session_statements(session),
             unix: target.socket.is_some(),
             unread: Some(LONGEST_UNREAD),
@@ -160,6 +160,13 @@ fn family(target: &TargetPlan) -> Result<ServerFamily, Failure> {
     let unknown =
         || format!("targets: this program speaks to no server of the family '{}'", target.family);
     ServerFamily::of(target.family).ok_or_else(|| Failure::new(FailureKind::Plan, None, unknown()))
+}
+
+fn tls_maker(family: ServerFamily, target: &TargetPlan) -> Result<Option<TlsMaker>, Failure> {
+    if target.socket.is_some() && !family.encrypts_sockets() {
+        return Ok(None);
+    }
+    TlsMaker::for_target(target, family.alpn())
 }
 
 fn place(target: &TargetPlan) -> Place {

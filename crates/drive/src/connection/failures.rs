@@ -21,7 +21,7 @@ impl Failure {
             _ => FailureKind::StatementFailed,
         };
         Self {
-            sql_state: Some(String::from_utf8_lossy(&error.sql_state).into_owned()),
+            sql_state: Some(String::from_utf8_lossy(&error.sql_state).into()),
             ..Self::new(kind, Some(error.code), error.message.clone())
         }
     }

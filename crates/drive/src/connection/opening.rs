@@ -10,6 +10,7 @@ use super::stream::{Stream, protocol_error};
 use super::tls::{Refused, TlsMaker};
 use super::transport::Transport;
 use crate::error::{Failure, FailureKind, os_text};
+use crate::record::WhyInClear;
 use loadstone_measure::Nanos;
 use loadstone_protocol::{Expect, Fault, Reply};
 use rustix::fd::BorrowedFd;
@@ -50,7 +51,7 @@ pub(crate) struct Opened {
     pub(crate) session: Session,
     pub(crate) cipher: Option<String>,
     /// Why it goes without TLS although that is preferred and offered.
-    pub(crate) why_in_clear: Option<String>,
+    pub(crate) why_in_clear: Option<WhyInClear>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
 }
@@ -228,7 +229,8 @@ impl Opening {
     fn take_login_bytes(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let Stage::LoggingIn(login) = &mut self.stage else { return Ok(0) };
         let mut out = Vec::new();
-        let (consumed, progress) = login.feed(bytes, &mut out).map_err(|error| error.failure())?;
+        let fed = login.feed(bytes, &mut out);
+        let (consumed, progress) = fed.map_err(|error| self.login_failed(error.failure()))?;
         self.send(&out)?;
         match progress {
             LoginProgress::NeedBytes => {}
@@ -247,6 +249,22 @@ impl Opening {
             }
         }
         Ok(consumed)
+    }
+
+    /// Where TLS is only preferred, a login that the server refuses over it is tried once without.
+    fn login_failed(&self, failure: Failure) -> Failure {
+        let Some(tls) = &self.endpoint.tls else { return failure };
+        if tls.is_in_clear(self.tls_way) && !failure.may_pass() {
+            return tls.refused_either_way(failure);
+        }
+        let is_refused = failure.kind == FailureKind::LoginRefused && failure.sql_state.is_some();
+        let may_go_on = self.endpoint.family.has_logins_in_clear_alone()
+            && self.stream.is_encrypted()
+            && is_refused;
+        if may_go_on && tls.goes_on_in_clear(self.tls_way, &failure) {
+            return Failure { kind: FailureKind::OtherTls, ..failure };
+        }
+        failure
     }
 
     fn start_tls(&mut self) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ pub(crate) use part::Stride;
 pub(crate) use script::RUN;
 pub use script::{GeneralOption, IgnoreErrors, ScriptSpec};
 pub use session::SessionPlan;
-pub use target::{CompressionChoice, TargetPlan, TlsMode, TlsPlan, TlsVersion};
+pub use target::{BindingWish, CompressionChoice, TargetPlan, TlsMode, TlsPlan, TlsVersion};
 pub(crate) use workloads::Workloads;
 
 use crate::error::PlanError;

@@ -41,6 +41,9 @@ pub struct TargetPlan {
     /// What a PostgreSQL server gets at the login as on its own command line: `-c work_mem=8MB`.
     #[serde(default)]
     pub startup_options: Option<String>,
+    /// The name that the sessions have in a PostgreSQL server's lists; none: `loadstone`.
+    #[serde(default)]
+    pub application_name: Option<String>,
 }
 
 /// The default: the only family there was before plans could name one.
@@ -102,6 +105,22 @@ pub struct TlsPlan {
     /// The handshake comes first on the connection: the server is not asked for it.
     #[serde(default)]
     pub direct: bool,
+    /// Whether a login is bound to its TLS session.
+    #[serde(default)]
+    pub channel_binding: BindingWish,
+}
+
+/// Whether a login is bound to its TLS session, by libpq's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BindingWish {
+    /// Never.
+    Disable,
+    /// If the server offers it and there is a TLS session.
+    #[default]
+    Prefer,
+    /// Always, or the login fails.
+    Require,
 }
 
 /// A version of TLS, by the name that the servers have for it.

@@ -56,6 +56,8 @@ pub struct Connected {
     pub tls: Option<String>,
     /// Why connections are not encrypted although that is preferred and the server offers it.
     pub why_in_clear: Option<String>,
+    /// The server's refusal of a login over TLS, where connections are not encrypted because of it.
+    pub refused_over_tls: Option<String>,
     /// How many users have a compressed connection.
     pub compressed_users: u64,
     /// The first compressed connection's method: `zlib` or `zstd`.
@@ -68,7 +70,24 @@ pub struct Connected {
     pub before: WorkCounts,
 }
 
+/// Why connections go without TLS although that is preferred and offered.
+pub(crate) enum WhyInClear {
+    /// Both sides had no version or cipher in common.
+    NothingInCommon(String),
+    /// The server refused the login over TLS, with this message.
+    LoginRefused(String),
+}
+
 impl Connected {
+    /// Keeps the first reason of each kind why connections are not encrypted.
+    pub(crate) fn note_in_clear(&mut self, why: Option<WhyInClear>) {
+        match why {
+            Some(WhyInClear::NothingInCommon(why)) => _ = self.why_in_clear.get_or_insert(why),
+            Some(WhyInClear::LoginRefused(why)) => _ = self.refused_over_tls.get_or_insert(why),
+            None => {}
+        }
+    }
+
     /// Users and idle connections together.
     pub(crate) fn all(&self) -> u64 {
         self.users + self.idle

@@ -74,8 +74,7 @@ impl Scripted {
         if shard.stage == Stage::Connecting {
             shard.connected.encrypted_users += u64::from(opened.cipher.is_some());
             shard.connected.tls = shard.connected.tls.take().or(opened.cipher);
-            shard.connected.why_in_clear =
-                shard.connected.why_in_clear.take().or(opened.why_in_clear);
+            shard.connected.note_in_clear(opened.why_in_clear);
             let version = Some(opened.session.server_version);
             shard.connected.server_version = shard.connected.server_version.take().or(version);
         }

@@ -263,7 +263,7 @@ impl Servers {
         if let Some(text) = failure.sql_state.as_ref().filter(|text| text.len() == 5) {
             sql_state.copy_from_slice(text.as_bytes());
         }
-        let (message, statement) = (failure.message, failure.statement);
+        let (message, statement) = (failure.message, failure.statement.map(String::from));
         self.shared.errors.lock().unwrap_or_else(PoisonError::into_inner).push(FirstError {
             code,
             message: message.clone(),

@@ -282,6 +282,8 @@ impl Coordinator {
         self.connected.encrypted_users += connected.encrypted_users;
         self.connected.tls = self.connected.tls.take().or(connected.tls);
         self.connected.why_in_clear = self.connected.why_in_clear.take().or(connected.why_in_clear);
+        let refused = connected.refused_over_tls;
+        self.connected.refused_over_tls = self.connected.refused_over_tls.take().or(refused);
         self.connected.compressed_users += connected.compressed_users;
         self.connected.compression = self.connected.compression.or(connected.compression);
         let version = connected.server_version;

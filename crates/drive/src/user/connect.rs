@@ -234,7 +234,7 @@ impl User {
         shard.timers.set(at, self.index, Alarm::Retry);
     }
 
-    fn opened(&mut self, shard: &mut ShardContext, opened: Opened) {
+    fn opened(&mut self, shard: &mut ShardContext, mut opened: Opened) {
         let now = shard.now();
         shard.connect_queue.finished();
         self.refused = 0;
@@ -243,7 +243,7 @@ impl User {
         shard.meter.counts.bytes_out += opened.bytes_out;
         self.served = 0;
         if shard.stage == Stage::Connecting {
-            self.count_first(shard, &opened);
+            self.count_first(shard, &mut opened);
         } else {
             self.count_another(shard, now);
         }
@@ -256,7 +256,7 @@ impl User {
     }
 
     /// Counts a connection opened before the load.
-    fn count_first(&self, shard: &mut ShardContext, opened: &Opened) {
+    fn count_first(&self, shard: &mut ShardContext, opened: &mut Opened) {
         if self.is_idle {
             shard.connected.idle += 1;
             return shard.meter.idle_opened();
@@ -265,8 +265,7 @@ impl User {
         connected.users += 1;
         connected.encrypted_users += u64::from(opened.cipher.is_some());
         connected.tls = connected.tls.take().or_else(|| opened.cipher.clone());
-        connected.why_in_clear =
-            connected.why_in_clear.take().or_else(|| opened.why_in_clear.clone());
+        connected.note_in_clear(opened.why_in_clear.take());
         connected.compressed_users += u64::from(opened.session.compression.is_some());
         connected.compression = connected.compression.or(opened.session.compression);
         let version = || Some(opened.session.server_version.clone());

@@ -77,7 +77,10 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneErro
             sessions=family_of(targets[failure.target or 0]).words.sessions,
         )
     error = GuardError if kind == "table_in_the_way" else TargetError
-    return error(kind, f"{place}{failure.message}{_code(failure)}", hint, code)
+    message = f"{place}{failure.message}{_code(failure)}"
+    if failure.in_clear is not None:
+        message = say("{said}; without TLS: {reason}", said=message, reason=failure.in_clear)
+    return error(kind, message, hint, code)
 
 
 def _code(failure: EngineFailure) -> str:

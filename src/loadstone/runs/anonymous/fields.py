@@ -14,6 +14,7 @@ STAYS = frozenset(
     "what restore role verdict group acts_on cause unit counter profile engine loadstone on_step "
     # Versions, ciphers and times.
     "version server_version server_versions flavour comment tls tls_version compression "
+    "channel_binding "
     "at started_at ended_at "
     # Of machines: their kind and their speed.
     "model mhz governor machine libc python huge_pages release id_of_os file_system scheduler "

@@ -78,6 +78,17 @@ impl ServerFamily {
         }
     }
 
+    /// Whether its servers encrypt connections over a unix socket.
+    pub(crate) fn encrypts_sockets(self) -> bool {
+        matches!(self, Self::MySql)
+    }
+
+    /// Whether its clients log in once more without TLS where that is only preferred and the server refuses a login
+    /// over it: PostgreSQL's rules may be for connections in clear alone (`hostnossl`).
+    pub(crate) fn has_logins_in_clear_alone(self) -> bool {
+        matches!(self, Self::Postgres)
+    }
+
     /// The code that the family's own clients give for a fault.
     #[must_use]
     pub fn code_of(self, fault: Fault) -> ErrorCode {

@@ -2,7 +2,8 @@
 //!
 //! rustls speaks TLS 1.2 and 1.3 with the ciphers of today. Older servers have others: for them there is OpenSSL
 //! (docs/decisions/0032). An attempt that shows that both sides have nothing in common is repeated at once, the next
-//! way; with `preferred` the last way is without TLS, as with the field's clients where a server offers none.
+//! way; with `preferred` the last way is without TLS, as with the field's clients where a server offers none. Clients
+//! of PostgreSQL also take it where the server refuses the login over TLS.
 
 mod alpn;
 mod ciphers;
@@ -17,7 +18,8 @@ pub(crate) use refusals::Refused;
 
 use super::received::Received;
 use crate::error::Failure;
-use crate::plan::{TargetPlan, TlsMode};
+use crate::plan::{BindingWish, TargetPlan, TlsMode};
+use crate::record::WhyInClear;
 use alpn::Alpn;
 use modern::Modern;
 use modern_session::ModernSession;
@@ -25,17 +27,27 @@ use old::{Old, OldSession};
 use refusals::plan_failure;
 use rustix::fd::BorrowedFd;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Makes the TLS side of each new connection to one target.
 #[derive(Debug)]
 pub(crate) struct TlsMaker {
     ways: Vec<Way>,
-    /// The place in `ways` that new attempts take; it only grows.
+    /// The place in `ways` that new attempts take. It grows, and falls back only where the last way was taken after a
+    /// refused login and has led nowhere either.
     current: AtomicUsize,
     /// Why the latest way before the current one was given up.
-    refused: Mutex<String>,
+    given_up: Mutex<GivenUp>,
+}
+
+/// Why a way was given up.
+#[derive(Debug)]
+enum GivenUp {
+    /// Both sides had nothing in common.
+    Handshake(String),
+    /// The server refused the login over TLS, which was this way.
+    Login(Failure, usize),
 }
 
 #[derive(Debug)]
@@ -52,9 +64,12 @@ impl TlsMaker {
         alpn: Option<&'static [u8]>,
     ) -> Result<Option<Self>, Failure> {
         let plan = &target.tls;
+        let family = target.family;
         if plan.direct && alpn.is_none() {
-            let family = target.family;
             return Err(plan_failure(format!("tls.direct: {family} has no direct TLS")));
+        }
+        if plan.channel_binding == BindingWish::Require && alpn.is_none() {
+            return Err(plan_failure(format!("tls.channel_binding: {family} has none")));
         }
         if plan.direct && !plan.must() {
             return Err(plan_failure("tls.direct: needs a mode that requires TLS".to_owned()));
@@ -74,7 +89,8 @@ impl TlsMaker {
         if plan.mode == TlsMode::Preferred {
             ways.push(Way::InClear);
         }
-        Ok(Some(Self { ways, current: AtomicUsize::new(0), refused: Mutex::default() }))
+        let given_up = Mutex::new(GivenUp::Handshake(String::new()));
+        Ok(Some(Self { ways, current: AtomicUsize::new(0), given_up }))
     }
 
     /// The way that an attempt takes which begins now.
@@ -104,18 +120,42 @@ impl TlsMaker {
         if next >= self.ways.len() {
             return false;
         }
-        if self.current.fetch_max(next, Ordering::Relaxed) < next
-            && let Ok(mut refused) = self.refused.lock()
-        {
-            why.clone_into(&mut refused);
-        }
+        self.take_way(next, GivenUp::Handshake(why.to_owned()));
         true
     }
 
+    /// The server refused a login over TLS: whether the same is tried without, which new attempts then are.
+    pub(crate) fn goes_on_in_clear(&self, after: usize, refused: &Failure) -> bool {
+        let last = self.ways.len().saturating_sub(1);
+        if after >= last || !self.is_in_clear(last) {
+            return false;
+        }
+        self.take_way(last, GivenUp::Login(refused.clone(), after));
+        true
+    }
+
+    fn take_way(&self, next: usize, why: GivenUp) {
+        if self.current.fetch_max(next, Ordering::Relaxed) < next {
+            *self.given_up.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        }
+    }
+
+    /// A login without TLS has failed. If TLS was given up for it, the refusal over TLS is the failure, with both
+    /// reasons, and new attempts are made over TLS again.
+    pub(crate) fn refused_either_way(&self, in_clear: Failure) -> Failure {
+        let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        let GivenUp::Login(over_tls, way) = &*given_up else { return in_clear };
+        self.current.store(*way, Ordering::Relaxed);
+        Failure { in_clear: Some(in_clear.message.into_boxed_str()), ..over_tls.clone() }
+    }
+
     /// Why connections of that way go without TLS; `None`: they do not.
-    pub(crate) fn why_in_clear(&self, way: usize) -> Option<String> {
-        let refused = || self.refused.lock().map(|text| text.clone()).unwrap_or_default();
-        self.is_in_clear(way).then(refused)
+    pub(crate) fn why_in_clear(&self, way: usize) -> Option<WhyInClear> {
+        let given_up = || self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_in_clear(way).then(|| match &*given_up() {
+            GivenUp::Handshake(why) => WhyInClear::NothingInCommon(why.clone()),
+            GivenUp::Login(refused, _) => WhyInClear::LoginRefused(refused.message.clone()),
+        })
     }
 }
 
@@ -192,6 +232,7 @@ impl TlsSession {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::FailureKind;
 
     #[test]
     fn direct_tls_is_refused_where_it_is_unknown_or_not_required() {
@@ -211,5 +252,54 @@ mod tests {
         }
         let why = refused("required", None).expect("a refusal");
         assert_eq!(why, "tls.direct: mysql has no direct TLS");
+    }
+
+    fn maker(tls: &str, alpn: Option<&'static [u8]>) -> Result<TlsMaker, Failure> {
+        let target = format!(
+            r#"{{"host": "h", "port": 1, "user": "u", "password": "p", "database": null, "tls": {tls}}}"#
+        );
+        let target: TargetPlan = serde_json::from_str(&target).expect("a target");
+        TlsMaker::for_target(&target, alpn).map(|maker| maker.expect("TLS"))
+    }
+
+    #[test]
+    fn a_login_refused_over_tls_is_tried_without_and_over_tls_again_where_both_are_refused() {
+        let alpn = Some(&b"postgresql"[..]);
+        let refused = |text: &str| Failure::new(FailureKind::LoginRefused, None, text);
+        let preferred = maker(r#"{"mode": "preferred"}"#, alpn).expect("a maker");
+        let way = preferred.way();
+        assert!(!preferred.is_in_clear(way));
+        assert!(preferred.goes_on_in_clear(way, &refused("over TLS")));
+        let last = preferred.way();
+        assert!(preferred.is_in_clear(last));
+        let why = preferred.why_in_clear(last);
+        assert!(matches!(why, Some(WhyInClear::LoginRefused(text)) if text == "over TLS"));
+        // One that began over TLS before that is refused now: it goes on as well.
+        assert!(preferred.goes_on_in_clear(way, &refused("over TLS, too")));
+        let either = preferred.refused_either_way(refused("in clear"));
+        assert_eq!(
+            (either.message.as_str(), either.in_clear.as_deref()),
+            ("over TLS", Some("in clear"))
+        );
+        assert_eq!(preferred.way(), way);
+        let required = maker(r#"{"mode": "required"}"#, alpn).expect("a maker");
+        assert!(!required.goes_on_in_clear(required.way(), &refused("over TLS")));
+    }
+
+    #[test]
+    fn a_login_in_clear_after_a_handshake_that_failed_is_refused_for_itself_alone() {
+        let preferred = maker(r#"{"mode": "preferred"}"#, None).expect("a maker");
+        while !preferred.is_in_clear(preferred.way()) {
+            assert!(preferred.goes_on(preferred.way(), "nothing in common"));
+        }
+        let failure = Failure::new(FailureKind::LoginRefused, None, "no");
+        assert_eq!(preferred.refused_either_way(failure.clone()), failure);
+    }
+
+    #[test]
+    fn a_login_is_not_bound_where_the_family_knows_no_binding() {
+        let tls = r#"{"mode": "required", "channel_binding": "require"}"#;
+        let why = maker(tls, None).err().map(|failure| failure.message);
+        assert_eq!(why.as_deref(), Some("tls.channel_binding: mysql has none"));
     }
 }

@@ -115,8 +115,9 @@ fn authority(
         ));
     };
     let mut roots = RootCertStore::empty();
-    for certificate in read_certificates(ca)? {
-        roots.add(certificate).map_err(|error| file_failure("tls.ca", ca, &error))?;
+    // A system's bundle may have certificates that webpki cannot read: they then vouch for nobody.
+    if let (0, _) = roots.add_parsable_certificates(read_certificates(ca)?) {
+        return Err(file_failure("tls.ca", ca, &"none of its certificates can be an authority's"));
     }
     WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
         .build()
