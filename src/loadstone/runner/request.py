@@ -118,6 +118,7 @@ class Request(Load):
         needed: dict[Ability, bool] = {
             "templates": any(one.template for one in self.alone),
             "extended": self.drive.protocol == "extended",
+            "pipelined": self.drive.protocol == "pipelined",
             "trials": self.is_proved,
         }
         return tuple(ability for ability, wanted in needed.items() if wanted)
@@ -242,9 +243,10 @@ def imagined_plan(request: Request, target: Target) -> Plan:
 
 def _some_target(drive: Drive) -> Target:
     """A placeholder for targets that are not known yet, of a family that takes the protocol."""
-    if drive.protocol != "extended":
+    protocol = drive.protocol
+    if protocol not in ("extended", "pipelined"):
         return Target()
-    takes = (name for name, family in FAMILIES.items() if "extended" in family.abilities)
+    takes = (name for name, family in FAMILIES.items() if protocol in family.abilities)
     return Target.model_validate({"family": next(takes)})
 
 
