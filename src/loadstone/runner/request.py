@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse import search
-from loadstone.families import FAMILIES
+from loadstone.families import some_target
 from loadstone.lab.machine.outgoing import OutgoingError
 from loadstone.lab.step.order import InOrder, Searching, Steps, steps_of
 from loadstone.lab.tables.discover import Data
@@ -213,7 +213,7 @@ def check_request(request: Request, targets: int = 1) -> None:
         OutgoingError: other machines are to drive the load from this one's addresses.
     """
     check_places(request.observing, targets)
-    target = _some_target(request.drive)
+    target = some_target(request.drive.protocol)
     plan = imagined_plan(request, target)
     first = steps_for(plan).following([])
     assert first is not None, "every plan has a step"
@@ -239,15 +239,6 @@ def imagined_plan(request: Request, target: Target) -> Plan:
         for one in request.alone
     ]
     return request.plan_of_all([target], data)
-
-
-def _some_target(drive: Drive) -> Target:
-    """A placeholder for targets that are not known yet, of a family that takes the protocol."""
-    protocol = drive.protocol
-    if protocol not in ("extended", "pipelined"):
-        return Target()
-    takes = (name for name, family in FAMILIES.items() if protocol in family.abilities)
-    return Target.model_validate({"family": next(takes)})
 
 
 def steps_for(plan: Plan) -> Steps:
