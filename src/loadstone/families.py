@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.message import Message
+from loadstone.model.plan import StatementProtocol
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.target_url import family_in
 from loadstone.mysql import family as mysql
@@ -22,6 +23,14 @@ FAMILIES: dict[str, Family] = {MYSQL: mysql, POSTGRESQL: postgresql}
 def family_of(target: Target) -> Family:
     """The family of a target's server."""
     return FAMILIES[target.family]
+
+
+def some_target(protocol: StatementProtocol) -> Target:
+    """A placeholder for targets that are not known yet, of a family that takes the protocol."""
+    if protocol not in ("extended", "pipelined"):
+        return Target()
+    takes = (name for name, family in FAMILIES.items() if protocol in family.abilities)
+    return Target.model_validate({"family": next(takes)})
 
 
 def require(target: Target, ability: Ability) -> None:

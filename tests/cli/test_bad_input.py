@@ -206,6 +206,12 @@ BAD = [
         "127.0.0.1:1 is a MySQL server: `--protocol extended` is not supported there",
         "leave it out",
     ),
+    (
+        f"{RUN} --target mysql://u@127.0.0.1:1/x --protocol pipelined",
+        15,
+        "127.0.0.1:1 is a MySQL server: `--protocol pipelined` is not supported there",
+        "leave it out",
+    ),
     (f"{RUN} --text --protocol prepared", 2, "--protocol: --prepared or --text already", None),
     (
         f"{RUN} mysql://u:geheim@h/db",

@@ -125,6 +125,27 @@ def test_a_way_that_is_far_is_named_before_the_rows_that_stay_locked_on_it() -> 
     assert by_place(found.findings[0])["row lock"] > 0.5
 
 
+def test_a_flight_is_one_way_however_many_statements_it_has() -> None:
+    """Ten statements of an event in 205 ms: on the way one by one, or all at once."""
+    account = an_account(way=0.97, on_core=0.02, generator=0.01)
+    causes = []
+    for flights in ({}, {"flight": (204.0, 640)}):
+        timed = statements(write=(20.2, 3200), other=(20.2, 3200), **flights)
+        fastest = {name: each.model_copy(update={"min": 20.0}) for name, each in timed.items()}
+        made = hot(64.0, 0.82, qps=640.0).but(step={"statements": fastest, "events": 640})
+        causes.append([one.cause for one in diagnosed(made, account).findings])
+    assert ["far-away" in found for found in causes] == [True, False], causes
+
+
+def test_times_that_overlap_say_nothing_of_who_keeps_rows() -> None:
+    timed = statements(write=(320.0, 480), other=(330.0, 960), flight=(330.0, 480))
+    made = hot(48.0, 0.98)
+    for known, is_known in ((timed, False), ({**timed, "flight": None}, True)):
+        kept = {name: each for name, each in known.items() if each}
+        case = a_case(made.but(step={"account": slow_sync(), "statements": kept}))
+        assert (hold_of(case) is not None) == is_known
+
+
 def test_reads_before_the_first_write_keep_no_rows_locked() -> None:
     """Ten reads of 3 ms, a write of 1 ms without its wait, and a COMMIT of 10 ms."""
     account = an_account(row_lock=0.5, log_sync=0.1, on_core=0.32, generator=0.08)

@@ -52,6 +52,7 @@ BAD: list[tuple[Document, str]] = [
     ({"shards": 2000}, "shards"),
     ({"protocol": "binary"}, "binary"),
     ({"protocol": "extended"}, "mysql has no extended query"),
+    ({"protocol": "pipelined"}, "mysql has no pipelines"),
     ({"on_error": "ignore"}, "ignore"),
     ({"workload": workload("oltp_nothing")}, "oltp_nothing"),
     ({"workload": workload("oltp_read_only", colour="red")}, "colour"),

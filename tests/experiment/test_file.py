@@ -14,7 +14,7 @@ from loadstone.config.problems import ExperimentRefused
 from loadstone.engine import WorkloadInfo
 from loadstone.experiments.checks import Machine, check_variables, check_workloads
 from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
-from loadstone.experiments.variants import place_of, spoken_to
+from loadstone.experiments.variants import client_of, place_of, protocol_of, spoken_to
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, SandboxChoice, Until
@@ -376,6 +376,20 @@ def test_a_socket_is_not_the_way_over_a_line() -> None:
         parsed(text)
     (fault,) = refused.value.faults
     assert (fault.line, fault.key) == (30, "factor.way.socket.client.connect")
+
+
+def test_how_statements_are_sent_is_a_level_and_said_once() -> None:
+    text = (
+        '[target]\nurl = "postgresql://u@h/x"\n[workload]\nname = "w"\n'
+        '[factor.sent.alone]\n[factor.sent.at-once.client]\nprotocol = "pipelined"\n'
+    )
+    sent = [protocol_of(client_of(variant)) for variant in good(text).variants]
+    assert sent == [None, "pipelined"]
+    twice = text + "[factor.text.no]\n[factor.text.yes.client]\nprepared = false\n"
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed(twice)
+    (fault,) = refused.value.faults
+    assert fault.key == "factor.sent.at-once.client.protocol"
 
 
 def test_a_pooler_is_the_way_to_a_sandbox_that_has_one() -> None:

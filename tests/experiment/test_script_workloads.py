@@ -13,6 +13,7 @@ from loadstone import engine
 from loadstone.config.problems import ExperimentRefused
 from loadstone.experiments.checks import Machine
 from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
+from loadstone.experiments.host_limits import check_plans
 from loadstone.experiments.scripts import ScriptChanged, check_unchanged, with_scripts
 from loadstone.experiments.tables import made_on_targets, restoring, tables_of
 from loadstone.experiments.variants import step_plan
@@ -88,6 +89,17 @@ def test_what_a_script_cannot_do_is_told_by_line(top: str, line: int, key: str, 
     (fault,) = refused.value.faults
     assert (fault.line, fault.key) == (line, key)
     assert said in fault.what
+
+
+def test_a_script_is_not_sent_at_once_and_other_workloads_are(folder: Path) -> None:
+    pytest.importorskip("loadstone._engine", reason="the engine is not built")
+    sent = '[factor.sent.at-once.client]\nprotocol = "pipelined"\n[factor.sent.alone]\n'
+    place = '[sandbox]\nserver = "postgresql"\n'
+    check_plans(read(folder, f'{place}[[workload]]\nname = "oltp_read_only"\n{sent}'))
+    with pytest.raises(ExperimentRefused) as refused:
+        check_plans(read(folder, f"{place}{WORKLOAD}{sent}"))
+    (fault,) = refused.value.faults
+    assert fault.key == "workload[1]" and "waits for each answer itself" in fault.what
 
 
 @pytest.mark.parametrize(

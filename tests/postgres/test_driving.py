@@ -86,7 +86,7 @@ def test_a_load_goes_on_where_rows_are_missing(server: Server, database: str) ->
     assert refused.error.kind == "table_in_the_way"
 
 
-@pytest.mark.parametrize("protocol", ["prepared", "text", "extended"])
+@pytest.mark.parametrize("protocol", ["prepared", "text", "extended", "pipelined"])
 @pytest.mark.parametrize("name", OLTP)
 def test_each_workload_runs_on_it(server: Server, database: str, name: str, protocol: str) -> None:
     target = over_tcp(server, database)

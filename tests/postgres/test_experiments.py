@@ -105,6 +105,26 @@ def test_an_experiment_that_is_killed_is_put_back_and_taken_up(
     server.asked("ALTER SYSTEM RESET ALL;\nSELECT pg_reload_conf()")
 
 
+def test_ways_of_sending_statements_are_compared_on_one_plan(
+    server: Server, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    head, _, _ = on_target(server, database).partition("[[workload]]")
+    sent = '[factor.sent.alone]\n[factor.sent.at-once.client]\nprotocol = "pipelined"\n'
+    workload = '[[workload]]\nname = "oltp_read_write"\ntables = 1\ntable_size = 1000\n'
+    (tmp_path / "x.toml").write_text(f"{head}{workload}{sent}")
+    called("experiment", "x.toml", "--yes", folder=tmp_path)
+    steps = steps_of(tmp_path)
+    assert are_as_planned(steps)
+    for step in steps:
+        flights = step["statements"].get("flight")
+        assert (flights is not None) == (step["variant"] == "sent=at-once"), step["variant"]
+        statements = step["reads"] + step["writes"] + step["other"]
+        assert flights is None or flights["count"] < statements / 10
+    compared = called("compare", "last", folder=tmp_path).stdout
+    assert "protocol: alone prepared, at-once pipelined" in " ".join(compared.split())
+
+
 def test_one_plan_is_measured_on_servers_of_two_families(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,17 @@ def test_the_engine_and_the_server_count_alike(start: Start, name: str, protocol
     assert (stats.errors, stats.garbled) == (0, 0)
 
 
+@pytest.mark.parametrize(("name", "statements"), [("oltp_read_write", 20), ("oltp_insert", 1)])
+def test_what_is_sent_at_once_is_one_answer(start: Start, name: str, statements: int) -> None:
+    server = start()
+    step = driven(server, workload=workload(name), protocol="pipelined")
+    stats = server.stats()
+    assert stats.executes + stats.queries == stats.answered == 400
+    assert step.latency()["flight"].count == 400
+    counts = step.total()
+    assert counts.reads + counts.writes + counts.other == 400 * statements
+
+
 def test_a_connection_is_encrypted_after_the_servers_word(start: Start, tmp_path: Path) -> None:
     files = make_certificates(tmp_path / "tls")
     tls = NullServerTls(cert=files.cert("server"), key=files.key("server"))

@@ -7,7 +7,9 @@ from collections import defaultdict
 import pytest
 
 from loadstone.model.account import Account, DiskBytes, Disks, Memory, MemoryOf
-from loadstone.runs.account import Driven, _is_paced, account_of
+from loadstone.model.plan import Step
+from loadstone.model.records import LatencyNs
+from loadstone.runs.account import Driven, _is_paced, account_of, driven
 from loadstone.runs.source_figures import SourceSums
 from loadstone.runs.whose import cores_of, disks_of, memory_of
 
@@ -46,6 +48,18 @@ def account(load: Driven, *looked: SourceSums, view: str = "threads") -> Account
 
 def shares(found: Account) -> dict[str, float]:
     return {entry.place: round(entry.share, 4) for entry in found.entries}
+
+
+def test_the_times_of_statements_that_are_sent_at_once_are_not_added() -> None:
+    step = Step(number=1, workload="oltp_read_write", concurrency=10)
+    alone = {
+        "read": LatencyNs(count=1400, mean=8e6),
+        "write": LatencyNs(count=400, mean=9e6),
+        "other": LatencyNs(count=200, mean=5e6),
+    }
+    flights = alone | {"flight": LatencyNs(count=100, mean=50e6)}
+    found = [driven(step, 2.0, 0.1, {}, merged).in_statements for merged in (alone, flights)]
+    assert found == [pytest.approx(7.9), pytest.approx(2.5)]
 
 
 def test_times_on_a_core_are_counted_and_waits_sampled() -> None:

@@ -194,7 +194,9 @@ fn parse(core: &mut Core, session: &mut Session, body: &[u8]) -> Next {
     let Some((name, rest)) = string(body) else { return Next::Garbled };
     let Some((sql, _types)) = string(rest) else { return Next::Garbled };
     core.stats.prepares += u64::from(!name.is_empty());
-    session.kind = Kind::Prepare;
+    if session.kind != Kind::Execute {
+        session.kind = Kind::Prepare;
+    }
     let statement = Statement { known: core.library.prepared(sql), params: parameters(sql) };
     session.statements.insert(name.to_vec(), statement);
     put(&mut session.out, b'1', |_| {});

@@ -108,6 +108,22 @@ impl Machine for LedgerMachine {
         self.refusal = Some(verdict);
     }
 
+    fn cut_short(
+        &mut self,
+        _end: Option<Answer<'_>>,
+        statement: StatementRef,
+        _command: Option<u16>,
+    ) {
+        // The server has skipped a COMMIT behind it.
+        if statement.kind != COMMIT {
+            self.phase = Phase::Entered;
+        }
+    }
+
+    fn needs_answer(&self) -> bool {
+        matches!(self.phase, Phase::Idle | Phase::Committing)
+    }
+
     fn abandon(&mut self) {
         let refusal = self.refusal.take();
         // Any other answer of a server or proxy to COMMIT leaves the outcome open.

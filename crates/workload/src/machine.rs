@@ -6,6 +6,9 @@ use loadstone_protocol::{Completion, ResultSet, ServerError, Value, Values, Verd
 use crate::{Params, StatementRef};
 use std::sync::Arc;
 
+/// Both families have this flag in a completion's state: a transaction is open.
+pub(crate) const IN_TRANSACTION: u16 = 1;
+
 /// What a virtual user does next.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -17,8 +20,9 @@ pub enum Step {
     /// In a pipeline: here the server commits what it was sent so far, or gives it up (a Sync).
     /// Return at once, without an answer.
     Sync,
-    /// The same, and the pipeline ends: return with the answer to that when all of its statements
-    /// are answered. Where one was refused, [`Machine::cut_short`] comes in place of that.
+    /// The same, and the pipeline ends: return when all of its statements are answered, with the
+    /// answer to the last of them, in which the state of the transaction is that after the end. Where
+    /// one was refused, [`Machine::cut_short`] comes in place of that.
     EndPipeline,
     /// Wait for so long, and return without an answer.
     Sleep(Nanos),
@@ -137,10 +141,23 @@ pub trait Machine: Send {
     /// why it failed.
     fn ran(&mut self, _outcome: Result<Vec<u8>, String>) {}
 
-    /// A pipeline has ended after a statement in it was refused; the server has skipped what was
+    /// A pipeline has ended after `statement` in it was refused; the server has skipped what was
     /// behind it. `end` is the answer to the end, unless that was refused; `command` is the number of the command
     /// that was refused. [`Machine::refused`] and [`Machine::abandon`] come next.
-    fn cut_short(&mut self, _end: Option<Answer<'_>>, _command: Option<u16>) {}
+    fn cut_short(
+        &mut self,
+        _end: Option<Answer<'_>>,
+        _statement: StatementRef,
+        _command: Option<u16>,
+    ) {
+    }
+
+    /// Whether what comes next depends on the answer to the statement last sent, or the event ends
+    /// with it. Otherwise another statement comes next whatever the answer, and the answer may be an
+    /// empty one.
+    fn needs_answer(&self) -> bool {
+        true
+    }
 
     /// The server refused a statement or the connection is gone: drops the rest of this event. What
     /// a restarted event draws is up to the machine: new keys, as in sysbench, unless it says

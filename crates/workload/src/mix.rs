@@ -63,6 +63,12 @@ impl Mix {
         self.members.iter().any(|member| member.workload.has_pipelines())
     }
 
+    /// Whether a member is a script of pgbench.
+    #[must_use]
+    pub fn has_scripts(&self) -> bool {
+        self.members.iter().any(|member| member.workload.is_script())
+    }
+
     /// Whether a member's machines read rows.
     #[must_use]
     pub fn reads_rows(&self) -> bool {
@@ -160,8 +166,18 @@ impl Machine for MixMachine {
         }
     }
 
-    fn cut_short(&mut self, end: Option<Answer<'_>>, command: Option<u16>) {
-        self.members[self.turn].machine.cut_short(end, command);
+    fn cut_short(
+        &mut self,
+        end: Option<Answer<'_>>,
+        StatementRef { kind, table }: StatementRef,
+        command: Option<u16>,
+    ) {
+        let MemberMachine { machine, first_kind, .. } = &mut self.members[self.turn];
+        machine.cut_short(end, StatementRef { kind: kind - *first_kind, table }, command);
+    }
+
+    fn needs_answer(&self) -> bool {
+        self.current().machine.needs_answer()
     }
 
     fn ran(&mut self, outcome: Result<Vec<u8>, String>) {

@@ -186,6 +186,14 @@ impl Machine for SequenceMachine {
         self.in_transaction = false;
     }
 
+    /// Only the end of the transaction does: no parameter comes from a row.
+    fn needs_answer(&self) -> bool {
+        let group = self.sequence.groups.get(usize::from(self.position.group));
+        let sent =
+            group.and_then(|group| group.statements.get(usize::from(self.position.statement)));
+        sent.is_none_or(|statement| statement.fill == Fill::Commit)
+    }
+
     fn in_transaction(&self) -> bool {
         self.in_transaction
     }

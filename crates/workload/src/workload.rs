@@ -137,6 +137,12 @@ impl Workload {
         matches!(&self.shape, Shape::Pgbench(shared) if shared.has_pipelines)
     }
 
+    /// Whether it is a script of pgbench.
+    #[must_use]
+    pub fn is_script(&self) -> bool {
+        matches!(&self.shape, Shape::Pgbench(_))
+    }
+
     /// Whether its machines read rows.
     #[must_use]
     pub fn reads_rows(&self) -> bool {

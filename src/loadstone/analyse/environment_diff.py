@@ -129,6 +129,8 @@ def _part_of(member: object) -> str | None:
 def _protocol(part: Part, drive: Mapping[str, Any]) -> str | None:
     """The protocol; in an experiment that of the variant, as the plan is only the first step's."""
     for _, level in part.run.variant(part.variant).levels:
+        if level.client and level.client.protocol is not None:
+            return level.client.protocol
         if level.client and level.client.prepared is not None:
             return "prepared" if level.client.prepared else "text"
     return _text(drive.get("protocol")) if not part.run.experiment else "prepared"

@@ -18,7 +18,7 @@ from loadstone.model.account import Account, Place
 from loadstone.model.figure import Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Joined, say, sentences
-from loadstone.model.result import LatencyMs
+from loadstone.model.result import FLIGHT, LatencyMs
 
 _TRIPS: tuple[Place, ...] = ("way", "answer unread", "sending")
 """Places outside the server that each statement passes, and that its time contains."""
@@ -60,6 +60,8 @@ def hold_of(case: Case) -> Hold | None:
     account, step = case.step.account, case.step
     if account is None or step.other_targets or not step.tps or not step.seconds:
         return None
+    if FLIGHT in step.statements:
+        return None  # the times of statements that are sent at once overlap
     timed = _timed(account, step.statements, step.seconds)
     if timed is None or not timed["write"].count:
         return None

@@ -267,6 +267,7 @@ def _check_variants(experiment: Experiment, faults: Problems) -> None:
             for factor, level in variant.levels:
                 told |= {(("factor", factor, level.name), what) for what in _of_sandboxes(level)}
         _check_way(variant, faults)
+        _check_protocol(variant, faults)
         _check_pooler(experiment, variant, faults)
         _check_pooled_sessions(experiment, variant, faults)
     for path, what in sorted(told, key=str):
@@ -274,6 +275,18 @@ def _check_variants(experiment: Experiment, faults: Problems) -> None:
         faults.add(
             (*path, what), said, say("write [sandbox] instead of the target, or use dynamic")
         )
+
+
+def _check_protocol(variant: Variant, faults: Problems) -> None:
+    """Refuse what is said twice about how statements are sent."""
+    levels = [(factor, level) for factor, level in variant.levels if level.client]
+    if not any(level.client and level.client.prepared is not None for _, level in levels):
+        return
+    for factor, level in levels:
+        path = ("factor", factor, level.name, "client", "protocol")
+        if level.client and level.client.protocol is not None and path not in faults.paths:
+            said = say("prepared already says how statements are sent")
+            faults.add(path, said, say("leave one out"))
 
 
 def _check_way(variant: Variant, faults: Problems) -> None:

@@ -51,6 +51,7 @@ from loadstone.model.plan import (
     ScriptSpec,
     Session,
     Special,
+    StatementProtocol,
     WarmupAuto,
     WorkloadSpec,
 )
@@ -151,6 +152,8 @@ class _Client(Written):
     """Allowed ciphers, by OpenSSL's names."""
     prepared: bool | None = None
     """Whether statements are prepared, or sent as text."""
+    protocol: StatementProtocol | None = None
+    """How statements are sent: prepared, text, and to PostgreSQL extended or pipelined."""
     connect: Way | None = None
     """Connect by a unix socket, over TCP, or through the sandbox's pooler."""
     compression: kinds.Compressions | None = None

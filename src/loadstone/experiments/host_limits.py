@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from loadstone import engine
 from loadstone.config.lines import Path
 from loadstone.config.problems import ExperimentRefused, Problems
 from loadstone.engine import PlanRefused
 from loadstone.experiments.file import ExperimentFile
 from loadstone.experiments.variants import drive_of, step_plan
+from loadstone.families import some_target
 from loadstone.model.engine_plan import step_document
 from loadstone.model.experiment import NetworkLimit, SandboxChoice
 from loadstone.model.message import say
 from loadstone.model.plan import Step
-from loadstone.model.target import Endpoint, Target
+from loadstone.model.target import Endpoint
 from loadstone.sandbox import SandboxError, find_server, instance, network
 from loadstone.sandbox.state import sandboxes_folder
 
@@ -67,16 +70,20 @@ def _check_line(path: Path, limit: NetworkLimit, faults: Problems) -> None:
 
 
 def check_plans(file: ExperimentFile) -> None:
-    """Check each workload's values with the engine.
+    """Check each workload's values with the engine, for each way in which statements are sent.
 
     Raises:
         ExperimentRefused: it refuses one.
     """
     faults = Problems(file.lines)
     experiment = file.experiment
-    drive = drive_of(experiment, experiment.variants[0], 1, 1)
-    for at, workload in enumerate(experiment.workloads):
-        plan = step_plan(experiment, workload, [Target()], drive)
+    drives = [drive_of(experiment, variant, 1, 1) for variant in experiment.variants]
+    by_protocol = {drive.protocol: drive for drive in reversed(drives)}
+    for drive, (at, workload) in product(by_protocol.values(), enumerate(experiment.workloads)):
+        if ("workload", at) in faults.paths:
+            continue
+        target = some_target(drive.protocol)
+        plan = step_plan(experiment, workload, [target], drive)
         step = Step(
             number=1,
             workload=workload.name,
@@ -84,7 +91,7 @@ def check_plans(file: ExperimentFile) -> None:
             rate=experiment.rates[0] if experiment.rates else None,
         )
         try:
-            engine.check_plan(step_document(plan, step, [Endpoint(target=Target())]))
+            engine.check_plan(step_document(plan, step, [Endpoint(target=target)]))
         except PlanRefused as error:
             write = error.hint or say("see docs/experiments.md for what is allowed there")
             faults.add(("workload", at), error.message, write)

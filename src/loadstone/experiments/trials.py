@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.engine import WorkloadInfo
-from loadstone.experiments.variants import client_of
+from loadstone.experiments.variants import client_of, protocol_of
 from loadstone.families import family_of
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.experiment import (
@@ -134,9 +134,9 @@ class Repeated:
         drive = self.before
         if drive.arrival.kind == "open":
             drive = drive.model_copy(update={"arrival": Closed()})
-        prepared = client_of(variant).prepared
-        if prepared is not None:
-            drive = drive.model_copy(update={"protocol": "prepared" if prepared else "text"})
+        protocol = protocol_of(client_of(variant))
+        if protocol is not None:
+            drive = drive.model_copy(update={"protocol": protocol})
         if variant.levels and variant.levels[0][1].name == CHANGED:
             for setting in self.trial.settings if self.trial.kind == "client" else ():
                 drive = _with(drive, setting)

@@ -20,7 +20,7 @@ from loadstone.model.experiment import (
     Variant,
 )
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Drive, Load, Open, Plan, WorkloadSpec
+from loadstone.model.plan import Drive, Load, Open, Plan, StatementProtocol, WorkloadSpec
 from loadstone.model.target import PORTS, Endpoint, Target
 from loadstone.sandbox import SandboxSpec
 
@@ -85,6 +85,13 @@ def client_of(variant: Variant) -> ClientOptions:
     """The combined client options of all its levels."""
     options = (level.client for _, level in variant.levels)
     return _together(ClientOptions, options) or ClientOptions()
+
+
+def protocol_of(client: ClientOptions) -> StatementProtocol | None:
+    """How statements are sent; `None`: as usual."""
+    if client.protocol is None and client.prepared is not None:
+        return "prepared" if client.prepared else "text"
+    return client.protocol
 
 
 def _together(kind: type[P], parts: Iterable[P | None]) -> P | None:
@@ -160,7 +167,7 @@ def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard
         "seed": experiment.seed,
         "shards": cores,
         "users_a_shard": users_a_shard,
-        "protocol": "text" if client_of(variant).prepared is False else "prepared",
+        "protocol": protocol_of(client_of(variant)) or "prepared",
     }
     if experiment.rates or (experiment.search and experiment.search.objective):
         update["arrival"] = Open()

@@ -18,7 +18,15 @@ from loadstone.model.columns import Column
 from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import say
-from loadstone.model.plan import Load, MixMember, Warmup, WarmupAuto, WorkloadSpec, is_empty
+from loadstone.model.plan import (
+    Load,
+    MixMember,
+    StatementProtocol,
+    Warmup,
+    WarmupAuto,
+    WorkloadSpec,
+    is_empty,
+)
 from loadstone.model.target import Compression, Target, TlsMode, TlsVersion
 from loadstone.model.template import Template
 
@@ -44,6 +52,8 @@ class ClientOptions(Frozen):
     tls_cipher: tuple[str, ...] | None = None
     """Allowed ciphers, by OpenSSL's names."""
     prepared: bool | None = None
+    protocol: StatementProtocol | None = None
+    """In the place of `prepared`."""
     connect: Way | None = None
     compression: tuple[Compression, ...] | None = None
     hosts: tuple[str, ...] = ()

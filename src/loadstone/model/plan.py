@@ -244,6 +244,8 @@ class Session(Frozen):
     `init_sql` as soon as the server's family is known, and none in a step's plan."""
 
 
+StatementProtocol = Literal["prepared", "text", "extended", "pipelined"]
+
 USERS_OF_A_RATE = 64
 """Default users in an open loop, which limit the events in flight: enough for most servers."""
 
@@ -251,8 +253,9 @@ USERS_OF_A_RATE = 64
 class Drive(Frozen):
     """How the load is driven, the same for all steps."""
 
-    protocol: Literal["prepared", "text", "extended"] = "prepared"
-    """How statements travel; `extended`: each is parsed for one execution, with its parameters."""
+    protocol: StatementProtocol = "prepared"
+    """How statements travel; `extended`: each is parsed for one execution, with its parameters;
+    `pipelined`: prepared, and those of a transaction that need no earlier answer go at once."""
 
     arrival: Arrival = Closed()
     connect: ConnectPolicy = ConnectPolicy()

@@ -177,6 +177,10 @@ class UpdatedColumns(Frozen):
     columns: tuple[str, ...] = _said("columns that updates set")
 
 
+FLIGHT = "flight"
+"""The class of what users send at once, which exists with the protocol `pipelined` alone."""
+
+
 class ServerFigures(Frozen):
     """The server's own counters over the window; null: it has no such counter."""
 
@@ -479,7 +483,10 @@ class StepResult(WithMessages):
     bytes_in: int = _said("bytes from the server on the line, after any compression")
     bytes_out: int = _said("bytes to the server on the line, after any compression")
     latency: LatencyPair = _said("of good events")
-    statements: dict[str, LatencyMs] = _said("latency by class: read, write, other; in ms")
+    statements: dict[str, LatencyMs] = _said(
+        "latency by class: read, write, other; with the protocol pipelined also flight, what was "
+        "sent at once up to its last answer; in ms"
+    )
     kinds: dict[str, LatencyMs] = _may_be_empty(
         "response times by kind of event in ms, if a workload has several: for tpcc its "
         "transactions, with the intentionally rolled back New-Orders separately"

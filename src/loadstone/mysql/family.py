@@ -132,7 +132,7 @@ __all__ = [
 ]
 
 Error: type[Exception] = pymysql.MySQLError
-abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended"}
+abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended", "pipelined"}
 dialect: Dialect = _dialect
 foreign_options: frozenset[str] = frozenset()
 locks: Locks = _locks

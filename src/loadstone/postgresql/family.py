@@ -135,8 +135,11 @@ __all__ = [
 
 Error: type[Exception] = pg8000.Error
 abilities: frozenset[Ability] = frozenset(
-    {"counters", "digests", "experiments", "extended", "templates", "traffic", "trials", "watching"}
-)
+    {
+        "counters", "digests", "experiments", "extended", "pipelined", "templates", "traffic",
+        "trials", "watching",
+    }
+)  # fmt: skip
 sets_for_starts = True
 command_line_wins = True
 encrypts_sockets = False

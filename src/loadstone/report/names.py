@@ -79,6 +79,7 @@ CLASSES: Mapping[str, Message] = {
     "read": say("read"),
     "write": say("write"),
     "other": say("other"),
+    "flight": say("sent at once"),
 }
 
 ERROR_MEANINGS: Mapping[str, Message] = {

@@ -37,7 +37,14 @@ from loadstone.experiments.servers import ReadyServer, Servers, ServerSetup
 from loadstone.experiments.tables import check_tables, tables_of
 from loadstone.experiments.trials import why_not_set
 from loadstone.experiments.variants import Place as ServerPlace
-from loadstone.experiments.variants import client_of, drive_of, place_of, spoken_to, step_plan
+from loadstone.experiments.variants import (
+    client_of,
+    drive_of,
+    place_of,
+    protocol_of,
+    spoken_to,
+    step_plan,
+)
 from loadstone.experiments.workloads import with_templates
 from loadstone.families import require, require_of
 from loadstone.lab.machine.environment import target_environment
@@ -91,6 +98,7 @@ from loadstone.sandbox import (
     sandbox_at,
     start_sandbox,
 )
+from loadstone.servers.abilities import Ability
 from loadstone.servers.errors import TargetError
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable
@@ -169,13 +177,25 @@ def _families_of(experiment: Experiment) -> Iterator[str]:
         NotSupported: no experiments can be run with one of them.
     """
     for variant in experiment.variants:
+        needed = _needs_of(variant)
         for target in _targets_of(experiment, variant):
-            require(target, "experiments")
+            for ability in needed:
+                require(target, ability)
             yield target.family
         spec = place_of(experiment, variant).sandbox
         if spec is not None and (binary := _binary_of(spec)) is not None:
-            require_of(binary.family, _label_of(binary), "experiments")
+            for ability in needed:
+                require_of(binary.family, _label_of(binary), ability)
             yield binary.family
+
+
+def _needs_of(variant: Variant) -> tuple[Ability, ...]:
+    """What the family of a variant's servers must be capable of."""
+    match protocol_of(client_of(variant)):
+        case "extended" | "pipelined" as protocol:
+            return "experiments", protocol
+        case _:
+            return ("experiments",)
 
 
 def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse import search
-from loadstone.families import FAMILIES
+from loadstone.families import some_target
 from loadstone.lab.machine.outgoing import OutgoingError
 from loadstone.lab.step.order import InOrder, Searching, Steps, steps_of
 from loadstone.lab.tables.discover import Data
@@ -118,6 +118,7 @@ class Request(Load):
         needed: dict[Ability, bool] = {
             "templates": any(one.template for one in self.alone),
             "extended": self.drive.protocol == "extended",
+            "pipelined": self.drive.protocol == "pipelined",
             "trials": self.is_proved,
         }
         return tuple(ability for ability, wanted in needed.items() if wanted)
@@ -212,7 +213,7 @@ def check_request(request: Request, targets: int = 1) -> None:
         OutgoingError: other machines are to drive the load from this one's addresses.
     """
     check_places(request.observing, targets)
-    target = _some_target(request.drive)
+    target = some_target(request.drive.protocol)
     plan = imagined_plan(request, target)
     first = steps_for(plan).following([])
     assert first is not None, "every plan has a step"
@@ -238,14 +239,6 @@ def imagined_plan(request: Request, target: Target) -> Plan:
         for one in request.alone
     ]
     return request.plan_of_all([target], data)
-
-
-def _some_target(drive: Drive) -> Target:
-    """A placeholder for targets that are not known yet, of a family that takes the protocol."""
-    if drive.protocol != "extended":
-        return Target()
-    takes = (name for name, family in FAMILIES.items() if "extended" in family.abilities)
-    return Target.model_validate({"family": next(takes)})
 
 
 def steps_for(plan: Plan) -> Steps:

@@ -24,6 +24,7 @@ from loadstone.model.account import (
 )
 from loadstone.model.plan import Step
 from loadstone.model.records import LatencyNs
+from loadstone.model.result import FLIGHT
 from loadstone.runs.source_figures import SourceSums
 from loadstone.runs.whose import cores_of, disks_of, memory_of, queued, ran, ran_in
 
@@ -88,7 +89,8 @@ def driven(
     return Driven(
         users=step.concurrency,
         seconds=seconds,
-        in_statements=mean(_STATEMENTS),
+        # The times of statements that are sent at once overlap, those of flights do not.
+        in_statements=mean([FLIGHT] if FLIGHT in merged else _STATEMENTS),
         connecting=mean(["connect"]),
         is_paced=step.rate is not None or _is_paced(plan),
         beside=float((plan.get("drive") or {}).get("idle") or 0),

@@ -17,6 +17,7 @@ from loadstone.model.records import LatencyNs
 from loadstone.model.result import (
     CLIENT_BOUND_SHARE,
     CLIENT_LATE_SHARE,
+    FLIGHT,
     ErrorExample,
     GeneratorCost,
     HostFigures,
@@ -251,7 +252,7 @@ def _connect_failures(log: StepLog, sums: Sums) -> dict[str, int]:
 
 
 def _of_classes(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
-    classes = ("read", "write", "other")
+    classes = ("read", "write", "other", FLIGHT)
     return {name: LatencyMs.from_ns(merged[name]) for name in classes if name in merged}
 
 

@@ -22,6 +22,7 @@ Ability = Literal[
     "traffic",
     "digests",
     "extended",
+    "pipelined",
 ]
 
 SAID: Mapping[Ability, Message] = {
@@ -33,6 +34,7 @@ SAID: Mapping[Ability, Message] = {
     "traffic": say("replaying a log"),
     "digests": say("a template from the server's digests"),
     "extended": say("`--protocol extended`"),
+    "pipelined": say("`--protocol pipelined`"),
 }
 """The abilities as the subject of a sentence."""
 
@@ -62,8 +64,8 @@ class NotSupported(TargetError):
                 server=server,
                 what=SAID[ability],
             ),
-            # It is the only ability that PostgreSQL has and MySQL does not.
+            # These are the only abilities that PostgreSQL has and MySQL does not.
             say("leave it out")
-            if ability == "extended"
+            if ability in ("extended", "pipelined")
             else say("docs/postgresql.md lists what is supported"),
         )

@@ -205,7 +205,7 @@ def test_planning_is_tried_without_in_the_way_that_the_load_allows() -> None:
     locked = {"pg_locks.most_of_a_session": 900.0}
     many = at(step={"hot_spots": planned.step["hot_spots"]}, highest=locked)
     tried = {}
-    for protocol in ("prepared", "text", "extended"):
+    for protocol in ("prepared", "text", "extended", "pipelined"):
         found = planning.RULE.judge(replace(a_case(many), drive={"protocol": protocol}))
         assert found is not None
         assert "up to 900 tables, partitions and indexes locked at once" in found.sentence
@@ -216,6 +216,7 @@ def test_planning_is_tried_without_in_the_way_that_the_load_allows() -> None:
         "prepared": [("plan_cache_mode", "force_generic_plan")],
         "text": [("prepared", "on")],
         "extended": [],
+        "pipelined": [("plan_cache_mode", "force_generic_plan")],
     }
 
 

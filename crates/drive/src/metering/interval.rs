@@ -84,6 +84,8 @@ pub(crate) struct Latencies<T> {
     pub(crate) read: T,
     pub(crate) write: T,
     pub(crate) other: T,
+    /// From sending what is sent at once to its last answer, where several statements may be.
+    pub(crate) flight: T,
     /// Start minus due time, whatever the reason.
     pub(crate) late: T,
     /// Start minus due time of events for which a user was free.
@@ -106,6 +108,7 @@ impl Latencies<LatencyRecorder> {
             read: spares.swap(&mut self.read),
             write: spares.swap(&mut self.write),
             other: spares.swap(&mut self.other),
+            flight: spares.swap(&mut self.flight),
             late: spares.swap(&mut self.late),
             dispatch: spares.swap(&mut self.dispatch),
             held: spares.swap(&mut self.held),
@@ -127,10 +130,10 @@ impl Latencies<LatencyRecorder> {
 impl<T> Latencies<T> {
     /// All of them, in no order that means anything.
     pub(crate) fn into_all(self) -> impl Iterator<Item = T> {
-        let Self { response, service, read, write, other, late, dispatch, held, connect, .. } =
-            self;
-        [response, service, read, write, other, late, dispatch, held, connect]
+        let Self { response, service, late, dispatch, held, connect, .. } = self;
+        [response, service, self.read, self.write, self.other, self.flight]
             .into_iter()
+            .chain([late, dispatch, held, connect])
             .chain(self.errors.into_values())
             .chain(self.kinds.into_values())
             .chain(self.unfinished.into_all())

@@ -346,6 +346,7 @@ impl Latencies<Latency> {
             read: spares.take(),
             write: spares.take(),
             other: spares.take(),
+            flight: spares.take(),
             late: spares.take(),
             dispatch: spares.take(),
             held: spares.take(),
@@ -362,6 +363,7 @@ impl Latencies<Latency> {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
         self.other.merge(&other.other);
+        self.flight.merge(&other.flight);
         self.late.merge(&other.late);
         self.dispatch.merge(&other.dispatch);
         self.held.merge(&other.held);
@@ -381,6 +383,7 @@ impl Latencies<Latency> {
         write("read", &self.read);
         write("write", &self.write);
         write("other", &self.other);
+        write("flight", &self.flight);
         write("late", &self.late);
         write("dispatch", &self.dispatch);
         write("held", &self.held);

@@ -230,6 +230,11 @@ impl Meter {
         self.target(labels.target).queries += 1;
     }
 
+    /// What was sent at once, one statement or several, is answered.
+    pub(crate) fn flight(&mut self, took: Nanos) {
+        self.latencies.flight.record(took);
+    }
+
     /// A script counts events by itself, with sysbench's counter numbers. No latency was measured
     /// for them.
     pub(crate) fn counted_by_script(&mut self, counter: u32, target: usize) {

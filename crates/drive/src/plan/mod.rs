@@ -143,6 +143,9 @@ pub enum Protocol {
     Text,
     /// Each statement is parsed for one execution, with its parameters (PostgreSQL's extended query).
     Extended,
+    /// As `Prepared`, and statements that do not need the answers before them are sent together with
+    /// these.
+    Pipelined,
 }
 
 impl Plan {
@@ -266,16 +269,18 @@ impl Plan {
     }
 
     fn check_protocol(&self) -> Result<(), PlanError> {
-        if self.protocol != Protocol::Extended {
-            return Ok(());
-        }
+        let (what, of_script) = match self.protocol {
+            Protocol::Prepared | Protocol::Text => return Ok(()),
+            Protocol::Extended => ("extended query", "prepares its statements itself"),
+            Protocol::Pipelined => ("pipelines", "waits for each answer itself"),
+        };
         let dialect = self.dialect()?;
         if !dialect.has_extended_protocol() {
             let family = dialect.family();
-            return Err(PlanError::new(format!("protocol: {family} has no extended query")));
+            return Err(PlanError::new(format!("protocol: {family} has no {what}")));
         }
         if self.script.is_some() {
-            return Err(PlanError::new("protocol: a script prepares its statements itself"));
+            return Err(PlanError::new(format!("protocol: a script {of_script}")));
         }
         Ok(())
     }
@@ -419,8 +424,11 @@ impl Plan {
         self.shards = self.shards.min(most_shards);
         self.session.check()?;
         self.check_protocol()?;
-        let workloads = self.build_workloads()?;
-        if workloads.is_some_and(|workloads| workloads.has_pipelines()) {
+        let Some(workloads) = self.build_workloads()? else { return Ok(()) };
+        if self.protocol == Protocol::Pipelined && workloads.has_scripts() {
+            return refuse("protocol: a script of pgbench says itself what is in a pipeline");
+        }
+        if workloads.has_pipelines() {
             self.check_pipelines()?;
         }
         Ok(())

@@ -48,6 +48,14 @@ impl Workloads {
         }
     }
 
+    /// Whether there are scripts of pgbench.
+    pub(super) fn has_scripts(&self) -> bool {
+        match self {
+            Self::One(workload) => workload.is_script(),
+            Self::Several(mix) => mix.has_scripts(),
+        }
+    }
+
     /// All statements.
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
         match self {

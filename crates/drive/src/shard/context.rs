@@ -234,6 +234,14 @@ impl ShardContext {
         self.meter.held(now - self.arrived_after.max(sent));
     }
 
+    /// Counts how long what was sent at once took up to its last answer, where several statements may
+    /// be.
+    pub(crate) fn count_flight(&mut self, took: Nanos) {
+        if self.settings.protocol == Protocol::Pipelined {
+            self.meter.flight(took);
+        }
+    }
+
     /// Counts an event that ends in the drain, or never: what it had taken when the window ended is
     /// known to be less than it took. Does nothing before the drain. It was due at `due`, and is in
     /// flight since `began`.

@@ -1,8 +1,8 @@
 //! Assigns workloads to users: the same to all, or those of a mix.
 
-use crate::plan::{Plan, Workloads};
+use crate::plan::{Plan, Protocol, Workloads};
 use loadstone_measure::Nanos;
-use loadstone_workload::{Catalogue, Machine, WeightedPicker};
+use loadstone_workload::{Catalogue, Machine, Pipelined, WeightedPicker};
 use std::sync::Arc;
 
 /// What each user of a step does.
@@ -60,6 +60,9 @@ impl Assignment {
         let spec = |mut machine: Box<dyn Machine>| {
             if plan.figures_by_command {
                 machine.return_after_each_command();
+            }
+            if plan.protocol == Protocol::Pipelined {
+                machine = Box::new(Pipelined::new(machine));
             }
             UserSpec {
                 machine,

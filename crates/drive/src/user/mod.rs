@@ -323,6 +323,7 @@ impl User {
             (Pending::Rollback { restart }, Reply::Done(_)) => {
                 let latency = now - event.sent;
                 shard.meter.statement(Class::Other, self.labels(), latency);
+                shard.count_flight(latency);
                 self.rolled_back(shard, restart, now);
             }
             (pending @ Pending::Rollback { .. }, Reply::Failed(error)) => {
@@ -331,6 +332,7 @@ impl User {
                 self.lose(shard, &Loss::from_server(&error));
             }
             (Pending::Answer | Pending::Preparation(_), Reply::Failed(error)) => {
+                shard.count_flight(now - event.sent);
                 self.statement_failed(shard, &error, now);
             }
             (pending, _) => {
@@ -344,6 +346,7 @@ impl User {
         let Activity::Busy(event) = &self.activity else { return };
         let latency = now - event.sent;
         shard.meter.statement(Class::of(completion), self.labels(), latency);
+        shard.count_flight(latency);
         if let Some(error) = self.silent_rollback(shard, event.statement, completion) {
             return self.fail_by(shard, &error, Verdict::RolledBack, now);
         }
@@ -399,10 +402,12 @@ impl User {
         shard.command.clear();
         let handle = match shard.settings.protocol {
             Protocol::Text => Some(Handle::AsText),
-            Protocol::Prepared if shard.settings.catalogue.is_text_only(statement.kind) => {
+            Protocol::Prepared | Protocol::Pipelined
+                if shard.settings.catalogue.is_text_only(statement.kind) =>
+            {
                 Some(Handle::AsText)
             }
-            Protocol::Prepared => connection.handle(statement),
+            Protocol::Prepared | Protocol::Pipelined => connection.handle(statement),
             Protocol::Extended => return self.send_once(shard, statement),
         };
         let expected = match handle {

@@ -85,23 +85,25 @@ impl User {
         event.statements += 1;
         let command = self.machine.command();
         let handle = match shard.settings.protocol {
-            Protocol::Prepared => connection.handle(statement),
+            Protocol::Pipelined if shard.settings.catalogue.is_text_only(statement.kind) => {
+                Some(Handle::AsText)
+            }
+            Protocol::Prepared | Protocol::Pipelined => connection.handle(statement),
             Protocol::Text | Protocol::Extended => Some(Handle::AsText),
         };
         let mut extended = connection.conversation.extended().expect(CHECKED);
         let id = match handle {
             Some(Handle::Prepared { id, .. }) => Some(id),
             Some(Handle::AsText) => None,
-            None => {
+            None => Some(pipeline.prepared_here(statement).unwrap_or_else(|| {
                 let mut sql = Vec::new();
                 shard.settings.catalogue.write_prepared(statement, &mut sql);
-                pipeline.owed.push_back(Owed {
-                    of: Of::Preparation(statement),
-                    command,
-                    sent: now,
-                });
-                Some(extended.queue_prepare(&mut shard.command, &sql))
-            }
+                let of = Of::Preparation(statement);
+                pipeline.owed.push_back(Owed { of, command, sent: now });
+                let id = extended.queue_prepare(&mut shard.command, &sql);
+                pipeline.prepares(statement, id);
+                id
+            })),
         };
         match id {
             Some(id) => extended.queue_execute(&mut shard.command, id, shard.params.iter()),
@@ -122,6 +124,7 @@ impl User {
         if goes_on {
             extended.begin_pipeline();
         }
+        pipeline.begin_behind_sync();
         pipeline.has_ended = !goes_on;
         pipeline.owed.push_back(Owed { of: Of::Sync, command: self.machine.command(), sent: now });
     }
@@ -149,6 +152,7 @@ impl User {
         shard.count_queued(sent, now);
         match (of, reply) {
             (Of::Statement(statement), Reply::Done(completion)) => {
+                pipeline.last = Some(completion);
                 shard.meter.statement(Class::of(&completion), self.labels(), now - sent);
                 if let Some(error) = self.silent_rollback(shard, statement, &completion) {
                     let error = Box::new(error);
@@ -162,6 +166,7 @@ impl User {
                 connection.remember(statement, Handle::Prepared { id, bound: true });
             }
             (Of::Sync, Reply::Done(completion)) => {
+                shard.count_flight(now - sent);
                 self.time_command(shard, command, now - sent);
                 self.synced(shard, Some(&completion), now);
             }
@@ -216,11 +221,24 @@ impl User {
         let is_over = |one: &mut Box<Pipeline>| one.has_ended && one.owed.is_empty();
         let Some(pipeline) = event.pipeline.take_if(is_over) else { return };
         let Some(Refused { error, statement, command }) = pipeline.failure else {
-            let step = self.machine.step(end.map(Answer::of), &mut shard.params);
-            return self.take_step(shard, step, now);
+            let done =
+                end.map(|end| Completion { status: end.status, ..pipeline.last.unwrap_or(*end) });
+            return self.pipeline_done(shard, done.as_ref(), now);
         };
         event.statement = statement;
-        self.machine.cut_short(end.map(Answer::of), command);
+        self.machine.cut_short(end.map(Answer::of), statement, command);
         self.statement_failed(shard, &error, now);
+    }
+
+    /// The event goes on with what the last statement of its pipeline did.
+    fn pipeline_done(&mut self, shard: &mut ShardContext, last: Option<&Completion>, now: Nanos) {
+        let Link::Open(connection) = &self.link else { return };
+        // Those of all statements were kept.
+        let results = connection.conversation.results();
+        let own = last.map(|last| usize::from(last.has_result_set)).unwrap_or_default();
+        let results = &results[results.len().saturating_sub(own)..];
+        let answer = last.map(|completion| Answer { completion, results });
+        let step = self.machine.step(answer, &mut shard.params);
+        self.take_step(shard, step, now);
     }
 }

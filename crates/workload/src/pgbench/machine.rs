@@ -6,14 +6,12 @@ use super::script::{Amount, Command, Keeps, SqlPiece, What, is_name};
 use super::spec::Prepared;
 use super::value::Value;
 use super::variables::{Content, Variables};
+use crate::machine::IN_TRANSACTION;
 use crate::random::{Purpose, Random};
 use crate::{Answer, Machine, Params, Printer, StatementRef, Step};
 use loadstone_measure::Nanos;
 use loadstone_protocol::{ResultSet, ServerError, Value as Column};
 use std::sync::Arc;
-
-/// Both families have this flag in a completion's state: a transaction is open.
-const IN_TRANSACTION: u16 = 1;
 
 /// Why an event of a script cannot go on; [`Machine::take_reason`] says more.
 const FAILED: &str = "the script has failed";
@@ -407,7 +405,12 @@ impl Machine for PgbenchMachine {
         })
     }
 
-    fn cut_short(&mut self, end: Option<Answer<'_>>, command: Option<u16>) {
+    fn cut_short(
+        &mut self,
+        end: Option<Answer<'_>>,
+        _statement: StatementRef,
+        command: Option<u16>,
+    ) {
         self.number = command;
         if let Some(end) = end {
             self.in_transaction = end.completion.status & IN_TRANSACTION != 0;

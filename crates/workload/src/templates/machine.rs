@@ -213,6 +213,15 @@ impl Machine for TemplateMachine {
         self.shared.reads_rows
     }
 
+    /// Where its values are read, its rows are counted, or it ends the transaction.
+    fn needs_answer(&self) -> bool {
+        let transaction = &self.shared.transactions[self.position.transaction];
+        let sent = transaction.statements.get(self.position.statement);
+        sent.is_none_or(|one| {
+            one.role == Role::Commit || one.rows.is_some() || !one.reads.is_empty()
+        })
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         match self.done {
             Some(kind) if self.shared.transactions.len() > 1 => self.shared.transactions[kind].name,

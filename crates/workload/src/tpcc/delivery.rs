@@ -95,6 +95,17 @@ impl Transaction for Delivery {
         })
     }
 
+    fn needs_answer(&self) -> bool {
+        match self.awaits {
+            Awaits::NewOrder | Awaits::Order | Awaits::Amount => true,
+            Awaits::Begin
+            | Awaits::NewOrderGone
+            | Awaits::OrderCarried
+            | Awaits::LinesDelivered
+            | Awaits::CustomerPaid => false,
+        }
+    }
+
     fn awaited(&self) -> &'static str {
         match self.awaits {
             Awaits::Order => "tpcc_orders has not the order of a Delivery",

@@ -78,6 +78,16 @@ enum AnyTransaction {
 }
 
 impl AnyTransaction {
+    fn needs_answer(&self) -> bool {
+        match self {
+            Self::NewOrder(one) => one.needs_answer(),
+            Self::Payment(one) => one.needs_answer(),
+            Self::OrderStatus(one) => one.needs_answer(),
+            Self::Delivery(one) => one.needs_answer(),
+            Self::StockLevel(one) => one.needs_answer(),
+        }
+    }
+
     fn get(&mut self) -> &mut dyn Transaction {
         match self {
             Self::NewOrder(one) => one,
@@ -215,6 +225,13 @@ impl Machine for TpccMachine {
 
     fn reads_rows(&self) -> bool {
         true
+    }
+
+    fn needs_answer(&self) -> bool {
+        match (self.phase, &self.event) {
+            (Phase::Inside, Some(event)) => event.transaction.needs_answer(),
+            _ => true,
+        }
     }
 
     fn kinds(&self) -> &'static [&'static str] {

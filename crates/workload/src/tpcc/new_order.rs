@@ -144,6 +144,22 @@ impl Transaction for NewOrder {
         })
     }
 
+    fn needs_answer(&self) -> bool {
+        match self.awaits {
+            Awaits::Warehouse
+            | Awaits::Customer
+            | Awaits::District
+            | Awaits::Item
+            | Awaits::Stock => true,
+            Awaits::Begin
+            | Awaits::DistrictCounted
+            | Awaits::Order
+            | Awaits::NewOrder
+            | Awaits::StockTaken
+            | Awaits::Line => false,
+        }
+    }
+
     fn awaited(&self) -> &'static str {
         match self.awaits {
             Awaits::Warehouse => "tpcc_warehouse has not the warehouse of a New-Order",

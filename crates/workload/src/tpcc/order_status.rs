@@ -79,6 +79,10 @@ impl Transaction for OrderStatus {
         })
     }
 
+    fn needs_answer(&self) -> bool {
+        !matches!(self.awaits, Awaits::Begin)
+    }
+
     fn awaited(&self) -> &'static str {
         match self.awaits {
             Awaits::Order => "tpcc_orders has no order of the customer of an Order-Status",

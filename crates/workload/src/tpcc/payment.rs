@@ -156,6 +156,21 @@ impl Transaction for Payment {
         })
     }
 
+    fn needs_answer(&self) -> bool {
+        match self.awaits {
+            Awaits::Warehouse
+            | Awaits::District
+            | Awaits::Names
+            | Awaits::Customer
+            | Awaits::Data => true,
+            Awaits::Begin
+            | Awaits::WarehousePaid
+            | Awaits::DistrictPaid
+            | Awaits::CustomerPaid
+            | Awaits::History => false,
+        }
+    }
+
     fn awaited(&self) -> &'static str {
         match self.awaits {
             Awaits::Warehouse => "tpcc_warehouse has not the warehouse of a Payment",

@@ -61,6 +61,10 @@ impl Transaction for StockLevel {
         }
     }
 
+    fn needs_answer(&self) -> bool {
+        !matches!(self.awaits, Awaits::Begin)
+    }
+
     fn awaited(&self) -> &'static str {
         "tpcc_district has not the district of a Stock-Level"
     }

@@ -30,6 +30,9 @@ pub(super) trait Transaction {
         params: &mut Params,
     ) -> Option<Next>;
 
+    /// Whether the next statement, or whether there is one, depends on the answer that comes next.
+    fn needs_answer(&self) -> bool;
+
     /// The row whose absence `None` means.
     fn awaited(&self) -> &'static str;
 

@@ -2,6 +2,7 @@
 
 mod distributions;
 mod layouts;
+mod pipelined;
 mod plans;
 mod properties;
 mod sequences;

@@ -7,10 +7,10 @@ use loadstone_workload::{Answer, Machine, Params, Step, Workload};
 
 use crate::transcript::{Sent, taken_down, workload};
 
-type Rows = Vec<Vec<String>>;
+pub(crate) type Rows = Vec<Vec<String>>;
 
 /// The answer to a statement, by how it starts. `None` is an OK.
-fn answered(sent: &Sent) -> Option<Rows> {
+pub(crate) fn answered(sent: &Sent) -> Option<Rows> {
     let row = |values: &[&str]| Some(vec![values.iter().map(ToString::to_string).collect()]);
     let ids = &sent.ints;
     match sent.prepared.split(" FROM ").next().expect("a text") {
@@ -55,7 +55,7 @@ fn answered(sent: &Sent) -> Option<Rows> {
 }
 
 /// A result as received over the text protocol.
-fn result(rows: &Rows, columns: u16) -> ResultSet {
+pub(crate) fn result(rows: &Rows, columns: u16) -> ResultSet {
     let mut bytes = Vec::new();
     for value in rows.iter().flatten() {
         let length = u16::try_from(value.len()).expect("a short text");
@@ -71,7 +71,8 @@ fn result(rows: &Rows, columns: u16) -> ResultSet {
     ResultSet { columns, rows: rows.len() as u64, bytes, ..ResultSet::default() }
 }
 
-fn columns(sent: &Sent) -> u16 {
+/// How many columns it asks for.
+pub(crate) fn columns(sent: &Sent) -> u16 {
     let listed = sent.prepared.split(" FROM ").next().expect("a text");
     listed.matches(", ").count() as u16 + 1
 }

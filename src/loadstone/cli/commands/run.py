@@ -182,10 +182,11 @@ _connection = options_in(Section.CONNECTIONS)
 )
 @_shape(
     "--protocol",
-    type=click.Choice(["prepared", "text", "extended"]),
+    type=click.Choice(["prepared", "text", "extended", "pipelined"]),
     help=say(
-        "How statements are sent: the same as --prepared or --text, or on PostgreSQL extended:"
-        " parsed for each execution, with parameters."
+        "How statements are sent: the same as --prepared or --text, or on PostgreSQL extended"
+        " (parsed for each execution, with parameters) or pipelined (prepared, and those of a"
+        " transaction that need no earlier answer at once)."
     ),
 )
 @_shape(

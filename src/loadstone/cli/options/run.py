@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
     from loadstone.model.cluster import ClusterAsked
     from loadstone.model.observe_request import Observing
-    from loadstone.model.plan import Arrival, Distribution, Phase, Rate, Warmup
+    from loadstone.model.plan import (
+        Arrival,
+        Distribution,
+        Phase,
+        Rate,
+        StatementProtocol,
+        Warmup,
+    )
     from loadstone.model.protection import Protection
     from loadstone.model.prove_request import Proving
     from loadstone.model.search import Objective
@@ -59,7 +66,7 @@ class RunOptions:
     foreign_keys: bool
     partitions: int
     prepared: bool | None
-    protocol: Literal["prepared", "text", "extended"] | None
+    protocol: StatementProtocol | None
     seed: int
     shards: int | None
     connect_at_once: int

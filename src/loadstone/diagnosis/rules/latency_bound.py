@@ -12,6 +12,7 @@ from loadstone.diagnosis.unexplained import nameless_wait, stalled
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in, user_count
+from loadstone.model.result import FLIGHT
 
 FAR_MS = 0.4
 """[P] Shortest time of a statement from which the server is far away; within one host or rack it is
@@ -121,7 +122,7 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
         return None
     trip_ms = min(least)
     statements = case.step.qps / case.tps
-    share = min(statements * trip_ms / mean_ms, 1.0) if mean_ms else 0.0
+    share = min(_trips(case, statements) * trip_ms / mean_ms, 1.0) if mean_ms else 0.0
     # A row stays locked while its holder's statements travel: who waits for it waits for that.
     waits = due_to(case, "way")
     if trip_ms < FAR_MS or away + waits < AWAY or share + waits < TRAVELS:
@@ -149,6 +150,12 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
         trial=more_users(case, 4),
         acts_on="concurrency",
     )
+
+
+def _trips(case: Case, statements: float) -> float:
+    """Round trips of an event of so many statements: fewer where several are sent at once."""
+    flights = case.step.statements.get(FLIGHT)
+    return flights.count / case.step.events if flights and case.step.events else statements
 
 
 RULE = Rule(

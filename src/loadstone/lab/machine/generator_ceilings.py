@@ -32,7 +32,9 @@ def generator_ceilings(plan: Plan) -> Ceilings | None:
     # The calibration says nothing about the machines of a cluster.
     if found is None or plan.cluster:
         return None
-    if plan.drive.protocol == "extended":
-        return None
-    by_socket = all(target.socket is not None for target in plan.targets)
-    return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")
+    match plan.drive.protocol:
+        case "prepared" | "text" as measured:
+            by_socket = all(target.socket is not None for target in plan.targets)
+            return found.ceilings(measured, "socket" if by_socket else "tcp")
+        case _:
+            return None

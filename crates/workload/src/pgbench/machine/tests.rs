@@ -299,7 +299,7 @@ fn a_pipeline_that_is_cut_short_may_leave_a_transaction_open() {
     run.next(None);
     assert_eq!(run.next(None), "end of the pipeline");
     let open = Completion { status: IN_TRANSACTION, ..Completion::default() };
-    run.machine.cut_short(Some(Answer::of(&open)), Some(2));
+    run.machine.cut_short(Some(Answer::of(&open)), StatementRef { kind: 0, table: 0 }, Some(2));
     assert!(run.machine.in_transaction());
     run.machine.abandon();
     assert!(!run.machine.in_transaction());

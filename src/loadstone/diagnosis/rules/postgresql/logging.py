@@ -11,6 +11,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import plan_cache
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
@@ -116,7 +117,7 @@ def _logging(case: Case) -> Iterator[str]:
 
 def _lines_of(case: Case) -> dict[str, float]:
     """Lines for each statement, by the setting that has them logged."""
-    is_prepared = case.drive.get("protocol", "prepared") == "prepared"
+    is_prepared = plan_cache.is_prepared(case)
     steps = 1.0 if case.drive.get("protocol") == "text" else EXECUTIONS
     # With the resources that each took.
     taken = {"log_statement_stats": steps, "log_executor_stats": 1.0}

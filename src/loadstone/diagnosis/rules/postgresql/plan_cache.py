@@ -23,10 +23,13 @@ pg_stat_statements times planning, that time counts instead."""
 SHARE = 0.05
 """[P] Part of the server's CPU."""
 
+PREPARED = ("prepared", "pipelined")
+"""Protocols with which a statement is prepared once."""
+
 
 def is_prepared(case: Case) -> bool:
     """Whether the load's statements may be prepared, and so keep a plan: others' are not known."""
-    return bool(case.drive.get("protocol", "prepared") == "prepared")
+    return case.drive.get("protocol", "prepared") in PREPARED
 
 
 def is_forced(case: Case) -> bool:
@@ -36,7 +39,7 @@ def is_forced(case: Case) -> bool:
 
 def is_generic(case: Case) -> bool:
     """Whether a setting has statements that are known to be prepared planned without values."""
-    return case.drive.get("protocol") == "prepared" and wants_generic(case)
+    return case.drive.get("protocol") in PREPARED and wants_generic(case)
 
 
 def wants_generic(case: Case) -> bool:
