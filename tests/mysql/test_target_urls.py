@@ -145,7 +145,7 @@ def test_the_engine_gets_the_password_and_nothing_else_does() -> None:
         "database": "db",
         "tls": {
             "mode": "required", "ca": None, "cert": None, "key": None, "fingerprint": None,
-            "ciphers": [], "versions": [], "direct": False,
+            "ciphers": [], "versions": [], "direct": False, "channel_binding": "prefer",
         },
         "compression": [],
         "server_public_key": None,
