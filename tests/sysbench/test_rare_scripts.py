@@ -74,7 +74,7 @@ SCRIPTS = {
           show("done", db_bulk_insert_done())
           show("wrong", pcall(db_prepare, "SELEC"))
           print(type(select(2, pcall(db_query, "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO=1213"))))
-          db_query("SELECT * FROM nobody")
+          db_query("SELECT nobody")
         end
     """,
     "goodbye.lua": """
