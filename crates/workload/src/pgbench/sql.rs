@@ -24,7 +24,8 @@ pub(super) struct Found {
 
 /// The next statement of a script.
 pub(super) fn next_statement(text: &str) -> Found {
-    let mut scan = Scan { text, at: 0, out: String::new(), depth: 0 };
+    let routine = Routine::default();
+    let mut scan = Scan { text, at: 0, out: String::new(), depth: 0, routine };
     let end = scan.run();
     Found { text: scan.out, used: scan.at, end }
 }
@@ -35,6 +36,54 @@ struct Scan<'a> {
     out: String,
     /// Of parentheses.
     depth: usize,
+    routine: Routine,
+}
+
+/// Whether the statement makes a routine, whose body `BEGIN ATOMIC … END` has semicolons of its own.
+///
+/// <https://www.postgresql.org/docs/current/sql-createfunction.html>
+#[derive(Debug, Default)]
+struct Routine {
+    /// The number of words so far.
+    words: usize,
+    head: Head,
+    /// Of BEGIN and CASE, each of which has its END.
+    depth: usize,
+}
+
+/// What the first words of a statement are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Head {
+    #[default]
+    Nothing,
+    /// CREATE, perhaps with OR REPLACE.
+    Create,
+    Routine,
+    Other,
+}
+
+impl Routine {
+    /// Takes the next word. `is_outside`: it is in no parentheses.
+    fn word(&mut self, word: &str, is_outside: bool) {
+        self.words += 1;
+        let is = |known: &str| word.eq_ignore_ascii_case(known);
+        self.head = match (self.head, self.words) {
+            (Head::Nothing, _) if is("create") => Head::Create,
+            (Head::Create, 2) if is("or") => Head::Create,
+            (Head::Create, 3) if is("replace") => Head::Create,
+            (Head::Create, _) if is("function") || is("procedure") => Head::Routine,
+            (Head::Routine, _) => Head::Routine,
+            _ => Head::Other,
+        };
+        if self.head != Head::Routine || !is_outside {
+            return;
+        }
+        if is("begin") || is("case") && self.depth > 0 {
+            self.depth += 1;
+        } else if is("end") {
+            self.depth = self.depth.saturating_sub(1);
+        }
+    }
 }
 
 impl Scan<'_> {
@@ -51,7 +100,7 @@ impl Scan<'_> {
     fn run(&mut self) -> End {
         while let Some(sign) = self.rest().chars().next() {
             match sign {
-                ';' if self.depth == 0 => {
+                ';' if self.depth == 0 && self.routine.depth == 0 => {
                     self.at += 1;
                     return End::Semicolon;
                 }
@@ -80,10 +129,19 @@ impl Scan<'_> {
                     self.depth = self.depth.saturating_sub(1);
                     self.take(1);
                 }
+                letter if letter.is_alphabetic() || letter == '_' => self.word(),
                 other => self.take(other.len_utf8()),
             }
         }
         End::Text
+    }
+
+    fn word(&mut self) {
+        let rest = &self.text[self.at..];
+        let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '$';
+        let length = rest.find(|sign| !is_part(sign)).unwrap_or(rest.len());
+        self.routine.word(&rest[..length], self.depth == 0);
+        self.take(length);
     }
 
     /// Whether the quote that comes next is that of an E'' string.
@@ -203,6 +261,19 @@ mod tests {
     fn what_is_never_closed_goes_to_the_end() {
         for text in ["SELECT 'a;", "SELECT $$a;", "/* a;", "SELECT \"a;"] {
             assert_eq!(found(text).1, End::Text, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_body_of_a_routine_is_a_part_of_its_statement() {
+        let body = "BEGIN ATOMIC SELECT CASE WHEN true THEN 1 ELSE 2 END; SELECT 3; END";
+        for head in ["CREATE FUNCTION f() RETURNS int", "create or replace procedure p()"] {
+            let made = format!("{head} {body}");
+            let found = next_statement(&format!("{made}; SELECT 4;"));
+            assert_eq!((found.text.as_str(), found.end), (made.as_str(), End::Semicolon));
+        }
+        for other in ["BEGIN", "CREATE TABLE begin (a int)", "SELECT 1 AS begin", "x$begin$y"] {
+            assert_eq!(next_statement(&format!("{other}; END;")).text, other);
         }
     }
 }
