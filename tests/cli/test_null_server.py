@@ -103,6 +103,18 @@ def test_the_line_to_copy_works_and_the_table_follows(open_server: Open, tmp_pat
     assert int(figures["encrypted"]) == int(figures["connections"]) > 4
 
 
+def test_it_speaks_postgresqls_protocol_if_asked_to(open_server: Open, tmp_path: Path) -> None:
+    process = open_server("--json", "--protocol", "postgresql")
+    said = place(process)
+    assert said["target"] == f"postgresql://u@127.0.0.1:{said['port']}/sbtest"
+    brief = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s")
+    called("run", "oltp_insert", "--target", said["target"], *brief, folder=tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=PATIENCE_S)
+    counted = json.loads(out)
+    assert counted["answered"] == counted["executes"] + counted["queries"] > 0
+
+
 def test_it_ends_when_its_time_is_up_and_leaves_its_log(open_server: Open, tmp_path: Path) -> None:
     process = open_server("--duration", "300ms", "--log", "a.csv", "--socket", "null.sock")
     out, err = process.communicate(timeout=PATIENCE_S)
@@ -136,6 +148,12 @@ BAD = [
     (f"--socket {'x' * 200}", 6, "cannot listen on xxx"),
     ("--socket empty", 6, "cannot listen on empty: address already in use"),
     ("--prot 1", 2, "no such option '--prot'"),
+    ("--protocol oracle", 2, "invalid value for '--protocol': 'oracle'"),
+    (
+        "--protocol postgresql --auth caching_sha2_password",
+        2,
+        "--auth is of MySQL's protocol",
+    ),
     ("now", 2, "got unexpected extra argument (now)"),
 ]
 

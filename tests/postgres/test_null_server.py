@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pg8000
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
@@ -17,6 +19,7 @@ from engine.driving import Document, Outcome, a_plan, drive, events, workload
 from loadstone import engine
 from loadstone.engine.null import NullServer
 from loadstone.model.null_server import NullServerSettings, NullServerTls
+from loadstone.postgresql.errors import code_of
 from loadstone.sandbox.certificates import make_certificates
 from postgres.server import find_programs
 
@@ -115,7 +118,33 @@ def test_psql_understands_it(start: Start) -> None:
     assert (begun, len(row), updated, rest) == ("BEGIN", 119, "UPDATE 1", ["COMMIT", "COPY 2"])
 
 
-def test_a_server_that_answers_anything_is_told_in_a_line(start: Start, tmp_path: Path) -> None:
+def test_a_run_finds_its_tables_and_says_what_it_could_not_read(
+    start: Start, tmp_path: Path
+) -> None:
     url = f"postgresql://u@127.0.0.1:{start().port}/sbtest"
-    said = called("run", "oltp_point_select", "--target", url, folder=tmp_path, code=3)
-    assert "does not answer as PostgreSQL servers do" in said.stderr
+    words = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--out", "runs", "--json")
+    said = called("run", "oltp_read_write", "--target", url, *words, folder=tmp_path)
+    result = json.loads(said.stdout)
+    (step,) = result["steps"]
+    assert step["events"] > 0
+    assert (step["errors"], step["reconnects"]) == ({}, 0)
+    assert "the null server has no answer to" in str(step["notes"])
+
+
+def test_pgbench_runs_scripts_on_it(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("BEGIN;\nSELECT c FROM sbtest1 WHERE id = :client_id;\nEND;\n")
+    port = str(start().port)
+    words = ("-h", "127.0.0.1", "-p", port, "-U", "u", "-n", "-t", "10", "-f", "a.sql", "sbtest")
+    said = called("pgbench", *words, folder=tmp_path)
+    assert said.stdout.startswith("pgbench (")
+    assert "server 17.0 (null))" in said.stdout.splitlines()[0]
+    assert "number of transactions actually processed: 10/10" in said.stdout
+
+
+def test_what_it_does_not_know_of_its_catalogs_is_refused(start: Start) -> None:
+    with (
+        contextlib.closing(pg8000.connect("u", port=start().port, database="sbtest")) as session,
+        pytest.raises(pg8000.DatabaseError) as refused,
+    ):
+        session.cursor().execute("SELECT pg_try_advisory_lock(1)")
+    assert code_of(refused.value) == "0A000"

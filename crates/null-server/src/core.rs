@@ -124,14 +124,18 @@ impl Core {
 
     /// The answer to a question; `tls` is what the asking connection uses.
     pub(crate) fn question(&self, question: &[u8], connection: u32, tls: Option<Names>) -> Rows {
-        let now = Now {
+        self.administration.answer(question, self.now(connection, tls))
+    }
+
+    /// What answers may depend on; `tls` is what the asking connection uses.
+    pub(crate) fn now(&self, connection: u32, tls: Option<Names>) -> Now {
+        Now {
             connection,
             tls,
             connected: self.stats.open,
             questions: self.stats.executes + self.stats.queries + self.stats.others,
             uptime_s: (clock::now() - self.since) / 1_000_000_000,
-        };
-        self.administration.answer(question, now)
+        }
     }
 
     pub(crate) fn nonce(&mut self) -> [u8; 20] {

@@ -22,6 +22,7 @@ mod listeners;
 mod log;
 mod packet;
 mod poller;
+mod postgres_catalog;
 mod postgres_commands;
 mod postgres_login;
 mod postgres_messages;

@@ -7,20 +7,28 @@ use crate::connection::{Came, Connection, Phase};
 use crate::core::Core;
 use crate::library::Known;
 use crate::log::{Kind, Outcome};
+use crate::postgres_catalog::{self, Shown};
 use crate::postgres_messages::{
     Found, Message, message, put, put_complete, put_copy_in, put_data_row, put_description,
     put_parameters, string,
 };
-use crate::postgres_session::{Session, Statement};
+use crate::postgres_session::{Does, Session, Statement};
 use crate::rows::Rows;
 use crate::script::Script;
 use crate::scripted_faults::Verdict;
 use crate::sql::{Control, Sql, find, understand};
+use crate::tls::Names;
+use std::sync::Arc;
 
 /// invalid_sql_statement_name
 const NO_STATEMENT: (u16, &str) = (1243, "26000");
+/// feature_not_supported
+const NOT_SUPPORTED: (u16, &str) = (1235, "0A000");
 /// invalid_parameter_value
 const WRONG_VALUE: (u16, &str) = (1231, "22023");
+
+/// How many characters of a statement are told that has no answer.
+const ASKED_MAX: usize = 70;
 
 /// What comes of one of the messages.
 enum Next {
@@ -89,18 +97,10 @@ impl Connection {
                 Some((sql, [])) => self.simple_query(core, session, sql, came),
                 _ => Next::Garbled,
             },
-            b'P' => parse(core, session, body),
+            b'P' => self.parse(core, session, body),
             b'B' => bind(session, body),
             b'D' => describe(core, session, body),
-            b'E' => {
-                // Those before one Sync have one answer, and count as one.
-                core.stats.executes += u64::from(session.kind != Kind::Execute);
-                session.kind = Kind::Execute;
-                match session.bound {
-                    Some(bound) => load(core, session, bound.known, Kind::Execute, came),
-                    None => fail(session, NO_STATEMENT, "there is no portal"),
-                }
-            }
+            b'E' => execute(core, session, came),
             b'C' => close_statement(core, session, body),
             _ => Next::Garbled,
         }
@@ -113,6 +113,18 @@ impl Connection {
         statement: &[u8],
         came: Came,
     ) -> Next {
+        if let Some(answer) = self.about_the_server(core, statement) {
+            core.stats.others += 1;
+            session.kind = Kind::Administration;
+            match answer {
+                Ok(shown) => {
+                    shown.put_description(&mut session.out);
+                    show(session, &shown);
+                }
+                Err(text) => session.fail(NOT_SUPPORTED.0, NOT_SUPPORTED.1, &text),
+            }
+            return Next::Send(session.ready());
+        }
         let sql = understand(statement);
         if let Some(known) = core.library.known(sql) {
             core.stats.queries += 1;
@@ -128,8 +140,7 @@ impl Connection {
         session.kind = Kind::Administration;
         match sql {
             Sql::Question(question) => {
-                let tls = self.tls.as_ref().and_then(|tls| tls.names());
-                put_rows(session, &core.question(question, self.id, tls));
+                put_rows(session, &core.question(question, self.id, self.tls_names()));
             }
             Sql::Control(Control::Status) => put_rows(session, &core.status_rows()),
             Sql::Control(Control::Flush) => {
@@ -155,6 +166,63 @@ impl Connection {
             _ => put_complete(&mut session.out, "SET"),
         }
         Next::Send(session.ready())
+    }
+
+    fn parse(&self, core: &mut Core, session: &mut Session, body: &[u8]) -> Next {
+        let Some((name, rest)) = string(body) else { return Next::Garbled };
+        let Some((sql, _types)) = string(rest) else { return Next::Garbled };
+        core.stats.prepares += u64::from(!name.is_empty());
+        if session.kind != Kind::Execute {
+            session.kind = Kind::Prepare;
+        }
+        let does = match self.about_the_server(core, sql) {
+            None => Does::Load(core.library.prepared(sql)),
+            Some(Ok(shown)) => Does::Show(Arc::new(shown)),
+            Some(Err(text)) => return fail(session, NOT_SUPPORTED, &text),
+        };
+        session.statements.insert(name.to_vec(), Statement { does, params: parameters(sql) });
+        put(&mut session.out, b'1', |_| {});
+        Next::GoOn
+    }
+
+    /// The answer to a statement about the server, or why there is none; `None`: it is none.
+    fn about_the_server(&self, core: &Core, statement: &[u8]) -> Option<Result<Shown, String>> {
+        if let Some(shown) = postgres_catalog::size(&core.settings, statement) {
+            return Some(Ok(shown));
+        }
+        if !postgres_catalog::is_about_the_server(statement) {
+            return None;
+        }
+        let now = core.now(self.id, self.tls_names());
+        let shown = postgres_catalog::answer(&core.settings, statement, now);
+        Some(shown.ok_or_else(|| {
+            let asked = String::from_utf8_lossy(statement);
+            let words = asked.split_whitespace().collect::<Vec<_>>().join(" ");
+            let start: String = words.chars().take(ASKED_MAX).collect();
+            format!("the null server has no answer to {start}")
+        }))
+    }
+
+    fn tls_names(&self) -> Option<Names> {
+        self.tls.as_ref().and_then(|tls| tls.names())
+    }
+}
+
+/// What is bound: load, or something about the server.
+fn execute(core: &mut Core, session: &mut Session, came: Came) -> Next {
+    match session.bound.as_ref().map(|bound| bound.does.clone()) {
+        Some(Does::Load(known)) => {
+            // Those before one Sync have one answer, and count as one.
+            core.stats.executes += u64::from(session.kind != Kind::Execute);
+            load(core, session, known, Kind::Execute, came)
+        }
+        Some(Does::Show(shown)) => {
+            core.stats.others += 1;
+            session.kind = Kind::Administration;
+            show(session, &shown);
+            Next::GoOn
+        }
+        None => fail(session, NO_STATEMENT, "there is no portal"),
     }
 }
 
@@ -190,19 +258,6 @@ fn fail(session: &mut Session, (errno, state): (u16, &str), text: &str) -> Next 
     Next::GoOn
 }
 
-fn parse(core: &mut Core, session: &mut Session, body: &[u8]) -> Next {
-    let Some((name, rest)) = string(body) else { return Next::Garbled };
-    let Some((sql, _types)) = string(rest) else { return Next::Garbled };
-    core.stats.prepares += u64::from(!name.is_empty());
-    if session.kind != Kind::Execute {
-        session.kind = Kind::Prepare;
-    }
-    let statement = Statement { known: core.library.prepared(sql), params: parameters(sql) };
-    session.statements.insert(name.to_vec(), statement);
-    put(&mut session.out, b'1', |_| {});
-    Next::GoOn
-}
-
 /// The highest number of a `$n`; question marks are no parameters here.
 fn parameters(sql: &[u8]) -> u16 {
     let digits = |at: usize| sql[at..].iter().take_while(|byte| byte.is_ascii_digit());
@@ -218,7 +273,7 @@ fn parameters(sql: &[u8]) -> u16 {
 fn bind(session: &mut Session, body: &[u8]) -> Next {
     let Some((_portal, rest)) = string(body) else { return Next::Garbled };
     let Some((name, _values)) = string(rest) else { return Next::Garbled };
-    let Some(&statement) = session.statements.get(name) else {
+    let Some(statement) = session.statements.get(name).cloned() else {
         let text =
             format!("prepared statement \"{}\" does not exist", String::from_utf8_lossy(name));
         return fail(session, NO_STATEMENT, &text);
@@ -232,16 +287,21 @@ fn describe(core: &Core, session: &mut Session, body: &[u8]) -> Next {
     let Some((what, rest)) = body.split_first() else { return Next::Garbled };
     let Some((name, _)) = string(rest) else { return Next::Garbled };
     let described = match what {
-        b'P' => session.bound,
-        _ => session.statements.get(name).copied(),
+        b'P' => session.bound.as_ref(),
+        _ => session.statements.get(name),
     };
-    let Some(Statement { known, params }) = described else {
+    let Some(Statement { does, params }) = described.cloned() else {
         return fail(session, NO_STATEMENT, "there is nothing of this name to describe");
     };
     if *what == b'S' {
         put_parameters(&mut session.out, params);
     }
-    session.out.extend_from_slice(core.library.description(known.answer));
+    match does {
+        Does::Load(known) => {
+            session.out.extend_from_slice(core.library.description(known.answer));
+        }
+        Does::Show(shown) => shown.put_description(&mut session.out),
+    }
     Next::GoOn
 }
 
@@ -270,6 +330,12 @@ fn copy(session: &mut Session, kind: u8, body: &[u8]) -> Next {
         _ => session.fail(1317, "57014", "COPY from stdin failed"),
     }
     Next::Send(session.ready())
+}
+
+/// The rows of an answer about the server.
+fn show(session: &mut Session, shown: &Shown) {
+    shown.put_rows(&mut session.out);
+    session.outcome = Outcome::Rows;
 }
 
 fn put_rows(session: &mut Session, rows: &Rows) {

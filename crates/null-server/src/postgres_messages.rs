@@ -87,11 +87,18 @@ pub(crate) fn put_description(out: &mut Vec<u8>, columns: &[Column]) {
     if columns.is_empty() {
         return put(out, b'n', |_| {});
     }
+    put_fields(out, columns.iter().map(|column| (column.name.as_str(), described(column.kind))));
+}
+
+/// RowDescription: the names and types of at least one column.
+pub(crate) fn put_fields<'a>(
+    out: &mut Vec<u8>,
+    fields: impl ExactSizeIterator<Item = (&'a str, Described)>,
+) {
     put(out, b'T', |out| {
-        out.extend_from_slice(&(columns.len() as u16).to_be_bytes()); // Int16
-        for column in columns {
-            let (oid, size) = described(column.kind);
-            put_string(out, &column.name);
+        out.extend_from_slice(&(fields.len() as u16).to_be_bytes()); // Int16
+        for (name, (oid, size)) in fields {
+            put_string(out, name);
             out.extend_from_slice(&[0; 6]); // Int32 table, Int16 its column
             out.extend_from_slice(&oid.to_be_bytes()); // Int32
             out.extend_from_slice(&size.to_be_bytes()); // Int16
@@ -102,12 +109,19 @@ pub(crate) fn put_description(out: &mut Vec<u8>, columns: &[Column]) {
 }
 
 /// The number of a type in `pg_type`, and its size in bytes.
-fn described(kind: Type) -> (u32, i16) {
+pub(crate) type Described = (u32, i16);
+
+pub(crate) const BOOL: Described = (16, 1);
+pub(crate) const BIGINT: Described = (20, 8);
+pub(crate) const TEXT: Described = (25, -1);
+pub(crate) const DOUBLE: Described = (701, 8);
+
+fn described(kind: Type) -> Described {
     match kind {
         Type::Int => (23, 4),
-        Type::BigInt => (20, 8),
+        Type::BigInt => BIGINT,
         Type::Decimal => (1700, -1),
-        Type::Text => (25, -1),
+        Type::Text => TEXT,
     }
 }
 

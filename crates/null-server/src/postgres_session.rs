@@ -3,14 +3,24 @@
 use crate::answer::{Bytes, Reply, Then};
 use crate::library::{Effect, Known};
 use crate::log::{Kind, Outcome};
+use crate::postgres_catalog::Shown;
 use crate::postgres_messages::{put_complete, put_error, put_ready};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A prepared statement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Statement {
-    pub(crate) known: Known,
+    pub(crate) does: Does,
     pub(crate) params: u16,
+}
+
+/// What executing a statement does.
+#[derive(Clone, Debug)]
+pub(crate) enum Does {
+    Load(Known),
+    /// It tells something about the server.
+    Show(Arc<Shown>),
 }
 
 /// The state of a connection that is logged in.

@@ -6,7 +6,7 @@
 pub(crate) enum Sql<'a> {
     /// Opens a transaction.
     Begin,
-    /// Ends one: COMMIT or ROLLBACK.
+    /// Ends one: COMMIT or ROLLBACK, and PostgreSQL's END and ABORT.
     End,
     /// Changes a row.
     Write,
@@ -49,7 +49,7 @@ pub(crate) fn understand(statement: &[u8]) -> Sql<'_> {
     }
     let words: [(&[&[u8]], Sql<'_>); 4] = [
         (&[b"BEGIN", b"START"], Sql::Begin),
-        (&[b"COMMIT", b"ROLLBACK"], Sql::End),
+        (&[b"COMMIT", b"ROLLBACK", b"END", b"ABORT"], Sql::End),
         (&[b"INSERT", b"UPDATE", b"DELETE", b"REPLACE"], Sql::Write),
         (&[b"SHOW", b"DESCRIBE", b"DESC", b"EXPLAIN", b"WITH"], Sql::Question(statement)),
     ];

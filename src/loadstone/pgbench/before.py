@@ -19,8 +19,15 @@ _METHODS = {"r": "range", "h": "hash"}
 
 
 def head(opened: Session) -> str:
-    """The first line of a report: the server's version follows if its major version is another."""
-    ((version,),) = opened.rows("SHOW server_version")
+    """The first line of a report: the server's version follows if its major version is another.
+
+    Raises:
+        Failed: the server does not tell its version.
+    """
+    rows = opened.rows("SHOW server_version")
+    if not rows:
+        raise Failed("the server does not tell its version: SHOW server_version has no row")
+    ((version,),) = rows
     own, there = (str(each).partition(".")[0] for each in (VERSION, version))
     return f"pgbench ({served()}{'' if own == there else f', server {version}'})"
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _PEM = click.Path(path_type=Path, dir_okay=False, exists=True)
 _AUTH = ["mysql_native_password", "caching_sha2_password"]
+_PROTOCOLS = ["mysql", "postgresql"]
 _LOOK_EVERY_S = 1.0
 # The address at which a client on this machine reaches a server that listens on all interfaces.
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -86,11 +87,16 @@ _option = partial(option, own=True)
 @_option("--tls-cert", type=_PEM, help=say("Offer TLS with this certificate (PEM)."))
 @_option("--tls-key", type=_PEM, help=say("Private key of the certificate (PEM)."))
 @_option(
+    "--protocol",
+    type=click.Choice(_PROTOCOLS),
+    default=_PROTOCOLS[0],
+    show_default=True,
+    help=say("The protocol that it speaks: MySQL's or PostgreSQL's."),
+)
+@_option(
     "--auth",
     type=click.Choice(_AUTH),
-    default=_AUTH[0],
-    show_default=True,
-    help=say("Authentication method."),
+    help=say("Authentication method of MySQL's protocol. [default: mysql_native_password]"),
 )
 @_option(
     "--tables",
@@ -124,6 +130,8 @@ def null_server(as_json: bool, **asked: Any) -> None:
     script = _script(asked["script"])
     if asked["log_records"] is not None and asked["log"] is None:
         raise click.UsageError(say("--log-records needs --log"))
+    if asked["auth"] is not None and asked["protocol"] == "postgresql":
+        raise click.UsageError(say("--auth is of MySQL's protocol: PostgreSQL's asks for nothing"))
     from loadstone import engine
 
     with _tls_files(asked) as tls:
@@ -191,9 +199,10 @@ def _tls_files(asked: dict[str, Any]) -> Iterator[NullServerTls | None]:
 def _settings(asked: dict[str, Any], tls: NullServerTls | None) -> NullServerSettings:
     from loadstone.model.null_server import NullServerSettings
 
-    same = ("host", "port", "socket", "auth", "tables", "table_size", "range_rows", "log")
+    same = ("host", "port", "socket", "protocol", "tables", "table_size", "range_rows", "log")
     given = {name: asked[name] for name in same}
-    return NullServerSettings(tls=tls, log_records_max=asked["log_records"], **given)
+    auth = asked["auth"] or _AUTH[0]
+    return NullServerSettings(tls=tls, auth=auth, log_records_max=asked["log_records"], **given)
 
 
 def _allow_many_descriptors() -> None:
@@ -213,7 +222,7 @@ def _wait(server: NullServer, duration_s: float | None) -> None:
 def _target(server: NullServer, settings: NullServerSettings) -> str:
     host = _EVERYWHERE.get(settings.host, settings.host)
     place = f"[{host}]" if ":" in host else host
-    return f"mysql://u@{place}:{server.port}/sbtest"
+    return f"{settings.protocol}://u@{place}:{server.port}/sbtest"
 
 
 def _as_text(server: NullServer, settings: NullServerSettings, lasts: float | None) -> str:
