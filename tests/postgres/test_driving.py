@@ -70,6 +70,16 @@ def test_rows_are_loaded_as_they_are_anywhere(
     assert server.asked(indexes, database) == [["2"]]
 
 
+def test_rows_are_the_same_by_copy_and_by_insert(server: Server, database: str) -> None:
+    content = "SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM sbtest1 t"
+    loaded = []
+    for method in ("auto", "insert"):
+        load(a_load(over_tcp(server, database), method=method, layout=a_layout(1, 3000))).finished()
+        loaded.append(server.asked(content, database))
+        server.asked("DROP TABLE sbtest1", database)
+    assert loaded[0] == loaded[1]
+
+
 def test_a_load_goes_on_where_rows_are_missing(server: Server, database: str) -> None:
     target = over_tcp(server, database)
     plan = a_load(target, layout=a_layout(1, 60_000), marks={"sbtest1": "mine"})

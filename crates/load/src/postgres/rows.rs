@@ -5,7 +5,7 @@ use crate::range::Range;
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
-use loadstone_workload::layout::RowSource;
+use loadstone_workload::layout::{BINARY_END, BINARY_HEADER, RowSource};
 
 /// The size of a message with rows, or of an INSERT statement.
 const PIECE: usize = 256 * 1024;
@@ -30,18 +30,10 @@ pub(super) fn send(
 ) -> Result<u64, Halt> {
     let name = layout.quoted_name(range.table);
     let columns = layout.columns(range.table);
-    let mut next = range.first;
     if method != Method::Insert {
-        let sql = format!("COPY {name} ({columns}) FROM STDIN");
-        let completion = client.load_local(&sql, |piece| {
-            let start = piece.len();
-            while piece.len() - start < PIECE && next <= range.last {
-                source.write_row_tsv(range.table, next, piece);
-                next += 1;
-            }
-        })?;
-        return Ok(completion.affected_rows);
+        return copy(client, source, range, &format!("{name} ({columns})"));
     }
+    let mut next = range.first;
     let head = format!("INSERT INTO {name} ({columns}) VALUES ");
     let (mut loaded, mut sql) = (0, Vec::new());
     while next <= range.last {
@@ -57,4 +49,36 @@ pub(super) fn send(
         loaded += client.query(&String::from_utf8_lossy(&sql))?.affected_rows;
     }
     Ok(loaded)
+}
+
+/// Sends the rows of a range by COPY to these columns of a table: in the binary format, of which
+/// the server makes rows in about four fifths of the time, or as texts.
+fn copy(client: &mut Client, source: &RowSource, range: Range, columns: &str) -> Result<u64, Halt> {
+    let Range { table, first, last, .. } = range;
+    let mut next = first;
+    let completion = if source.has_binary_rows() {
+        client.load_local(&format!("COPY {columns} FROM STDIN (FORMAT binary)"), |piece| {
+            if next == first {
+                piece.extend_from_slice(BINARY_HEADER);
+            }
+            // One more than there are rows: the end.
+            let start = piece.len();
+            while piece.len() - start < PIECE && next <= last + 1 {
+                match next <= last {
+                    true => source.write_row_binary(table, next, piece),
+                    false => piece.extend_from_slice(&BINARY_END),
+                }
+                next += 1;
+            }
+        })
+    } else {
+        client.load_local(&format!("COPY {columns} FROM STDIN"), |piece| {
+            let start = piece.len();
+            while piece.len() - start < PIECE && next <= last {
+                source.write_row_tsv(table, next, piece);
+                next += 1;
+            }
+        })
+    };
+    Ok(completion?.affected_rows)
 }

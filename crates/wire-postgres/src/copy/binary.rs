@@ -51,6 +51,18 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// Appends a value as [`put_bytes`] does, whose bytes `write` appends.
+///
+/// # Panics
+/// As [`put_bytes`].
+pub fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&NULL.to_be_bytes()); // Int32
+    write(out);
+    let length = i32::try_from(out.len() - start - 4).expect("a value of less than 2 GiB");
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,11 +75,15 @@ mod tests {
         put_int4(&mut out, 7);
         put_int8(&mut out, 8);
         put_float8(&mut out, 1.5);
-        put_bytes(&mut out, b"abc");
+        put_with(&mut out, |out| out.extend_from_slice(b"abc"));
         put_null(&mut out);
         let expected = b"\0\x06\0\0\0\x02\xff\xfe\0\0\0\x04\0\0\0\x07\0\0\0\x08\0\0\0\0\0\0\0\x08\
             \0\0\0\x08\x3f\xf8\0\0\0\0\0\0\0\0\0\x03abc\xff\xff\xff\xff";
         assert_eq!(out, expected);
         assert_eq!((HEADER.len(), END), (19, [0xff, 0xff]));
+        let (mut at_once, mut by_parts) = (Vec::new(), Vec::new());
+        put_bytes(&mut at_once, b"abc");
+        put_with(&mut by_parts, |out| out.extend_from_slice(b"abc"));
+        assert_eq!(at_once, by_parts);
     }
 }

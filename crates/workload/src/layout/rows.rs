@@ -11,6 +11,7 @@ use crate::templates::TableRows;
 use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::tpcc::Population;
 use crate::tpcc::schema::Table;
+use loadstone_wire_postgres::copy::binary;
 
 /// The stock of each hot product: more than a day at a million sales per second uses up, in a
 /// `BIGINT`.
@@ -53,6 +54,29 @@ impl RowSource {
     /// Appends the rows of an id as a stream of rows: lines of tab-separated values in MySQL.
     pub fn write_row_tsv(&self, table: u32, id: u64, out: &mut Vec<u8>) {
         self.write_row(table, id, Notation::Stream, out);
+    }
+
+    /// Whether [`Self::write_row_binary`] knows the types of the tables' columns.
+    #[must_use]
+    pub fn has_binary_rows(&self) -> bool {
+        self.kind == LayoutKind::Sbtest
+    }
+
+    /// Appends the row of an id in the binary format of PostgreSQL's COPY, which its server reads
+    /// in less time than texts. The types are those of [`LoadLayout`](super::LoadLayout)'s table.
+    ///
+    /// # Panics
+    /// If not [`Self::has_binary_rows`].
+    pub fn write_row_binary(&self, table: u32, id: u64, out: &mut Vec<u8>) {
+        assert!(self.has_binary_rows(), "other tables are loaded as texts");
+        let mut random = Random::new(self.seed, Purpose::Rows, &[u64::from(table), id]);
+        binary::begin_row(out, 4);
+        // Both columns are of the type INTEGER, and a table has no more rows than that counts.
+        binary::put_int4(out, id as i32);
+        binary::put_int4(out, self.k.draw(&mut random) as i32);
+        for groups in [C_GROUPS, PAD_GROUPS] {
+            binary::put_with(out, |out| push_groups(groups, &mut random, out));
+        }
     }
 
     /// Appends the rows of an id as `(…),(…)` for INSERT … VALUES.

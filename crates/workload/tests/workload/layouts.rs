@@ -105,6 +105,26 @@ fn rows_have_the_columns_in_both_notations() {
     assert_eq!(String::from_utf8(sql).unwrap(), format!("({id},{k},'{c}','{pad}')"));
 }
 
+#[test]
+fn a_row_in_binary_has_the_same_values() {
+    let rows = layout("").rows(42).unwrap();
+    let (mut tsv, mut row) = (Vec::new(), Vec::new());
+    rows.write_row_tsv(1, 77, &mut tsv);
+    rows.write_row_binary(1, 77, &mut row);
+    let (mut rest, mut values) = (&row[2..], Vec::new());
+    assert_eq!(row[..2], [0, 4]);
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let (value, others) = after.split_at(u32::from_be_bytes(*length) as usize);
+        values.push(match <[u8; 4]>::try_from(value) {
+            Ok(number) => i32::from_be_bytes(number).to_string(),
+            Err(_) => String::from_utf8(value.to_vec()).unwrap(),
+        });
+        rest = others;
+    }
+    assert_eq!(format!("{}\n", values.join("\t")).into_bytes(), tsv);
+    assert!(!layout(r#", "kind": "hot""#).rows(42).unwrap().has_binary_rows());
+}
+
 /// A later version must be able to resume a load with the same seed.
 #[test]
 fn a_seed_means_the_same_row_for_ever() {
