@@ -18,7 +18,7 @@ from typing import Any
 
 from benches.figures import slope
 from benches.loadstone import plan_on
-from benches.null_servers import NullServer, null_server
+from benches.null_servers import NullServer, Protocol, null_server
 from benches.place import Asked, allow_descriptors, build_example, build_program
 from benches.processes import Memory, ProgramFailed, run
 from benches.progress import announce
@@ -75,6 +75,7 @@ def measure(asked: Asked, folder: Path) -> Report:
     allow_descriptors()
     program, null = build_example("drive", "step"), build_program("null-server")
     held_s = _QUICK_HELD_S if asked.quick else _HELD_S
+    protocol: Protocol = "postgresql" if asked.server == "postgresql" else "mysql"
     most = most_connections()
     if most < EACH:
         raise ProgramFailed(f"connections-null needs ulimit -Hn of {EACH + _OWN:,}")
@@ -82,12 +83,12 @@ def measure(asked: Asked, folder: Path) -> Report:
     readings = []
     for users in (FEW, most):
         announce(f"connections-null: {users:,} connections of one process")
-        readings += _hold((program, null), [users], held_s)
+        readings += _hold((program, null, protocol), [users], held_s)
     shares = shared(total)
     announce(f"connections-null: {total:,} connections of {len(shares)} processes")
-    readings += _hold((program, null), shares, held_s)
+    readings += _hold((program, null, protocol), shares, held_s)
     return Report(
-        title="Connections: point selects against null servers",
+        title=f"Connections: point selects against null servers, {protocol}",
         tables=(held_table(readings),),
         readings=[asdict(one) for one in readings],
         notes=(
@@ -115,9 +116,9 @@ def shared(total: int) -> list[int]:
     return [EACH] * whole + ([rest] if rest else [])
 
 
-def _hold(programs: tuple[str, str], shares: Sequence[int], held_s: float) -> list[Held]:
+def _hold(programs: tuple[str, str, Protocol], shares: Sequence[int], held_s: float) -> list[Held]:
     """Generators at the same time, each with a null server of its own."""
-    program, null = programs
+    program, null, protocol = programs
     outcomes: list[Held | BaseException] = []
 
     def drive(server: NullServer, users: int) -> None:
@@ -128,7 +129,7 @@ def _hold(programs: tuple[str, str], shares: Sequence[int], held_s: float) -> li
 
     with ExitStack() as stack:
         servers = [
-            stack.enter_context(null_server(null, host=f"127.0.0.{number + 2}"))
+            stack.enter_context(null_server(null, host=f"127.0.0.{number + 2}", protocol=protocol))
             for number in range(len(shares))
         ]
         threads = [

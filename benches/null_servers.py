@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benches.processes import ProgramFailed
 from benches.threads import read
 
+Protocol = Literal["mysql", "postgresql"]
 USER = "bench"
 _LONGEST = "2h"
 _END_S = 30.0
@@ -26,10 +27,12 @@ class NullServer:
     port: int
     socket: str | None
     pid: int
+    protocol: Protocol = "mysql"
 
     def engine_target(self) -> dict[str, Any]:
         """The server in a plan of the engine."""
         return {
+            "family": self.protocol,
             "host": self.host,
             "port": self.port,
             "socket": self.socket,
@@ -52,14 +55,19 @@ class NullServer:
 
 @contextmanager
 def null_server(
-    program: str, *, socket: Path | None = None, host: str = "127.0.0.1", core: int | None = None
+    program: str,
+    *,
+    socket: Path | None = None,
+    host: str = "127.0.0.1",
+    core: int | None = None,
+    protocol: Protocol = "mysql",
 ) -> Iterator[NullServer]:
     """Start one; on a core of its own if that is given.
 
     Raises:
         ProgramFailed: it does not start.
     """
-    options = ["--host", host, "--duration", _LONGEST]
+    options = ["--host", host, "--duration", _LONGEST, "--protocol", protocol]
     options += [] if socket is None else ["--socket", str(socket)]
     with subprocess.Popen(
         [*on_core(core), program, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -72,7 +80,7 @@ def null_server(
                 why = process.stderr.read().decode() if process.stderr else ""
                 raise ProgramFailed(f"the null server does not start: {why.strip()}")
             place = json.loads(said)
-            yield NullServer(host, place["port"], place["socket"], place["pid"])
+            yield NullServer(host, place["port"], place["socket"], place["pid"], protocol)
         finally:
             process.terminate()
             process.wait(_END_S)
