@@ -35,7 +35,7 @@ const READ: Completion = Completion { rows: 1, has_result_set: true, ..DONE };
 
 fn failed(state: &[u8; 5], message: &str) -> Reply {
     let (code, message) = (error_code(state), message.to_owned());
-    Reply::Failed(Box::new(ServerError { code, sql_state: *state, message }))
+    Reply::Failed(Box::new(ServerError { code, sql_state: *state, message, position: None }))
 }
 
 fn wrote(affected_rows: u64) -> Completion {
