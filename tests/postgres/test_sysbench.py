@@ -216,3 +216,46 @@ def test_what_is_left_open_comes_from_libpq(beside: Beside) -> None:
     whole = f"host=127.0.0.1 user=by_scram dbname={own} options='-c work_mem=7MB'"
     named = beside.tried(OURS, *words, **nothing | {"db": whole, "password": PASSWORD})
     assert named.stdout == ours.stdout
+
+
+OF_ERRORS = """
+    function event()
+      local con = sysbench.sql.driver():connect()
+      local function try(f, ...) local ok, told = pcall(f, ...) print(ok, told) end
+      for _ = 1, 2 do try(con.prepare, con, "SELECT * FROM nowhere") end
+      try(con.prepare, con, "SELECT 1,\\n\\tnobody,\\n 2")
+      local ones, twos = string.rep("1, ", 30), string.rep(", 2", 30)
+      try(con.prepare, con, "SELECT " .. ones .. "nobody")
+      try(con.prepare, con, "SELECT " .. ones .. "nobody" .. twos)
+      try(con.prepare, con, "SELECT nobody" .. twos)
+      local result = con:query("SET work_mem = '4MB'")
+      print(result == nil)
+      result = con:query("SELECT 1")
+      print(result:free(), pcall(result.free, result))
+      print(con:reconnect())
+      for _ = 1, 2 do try(con.query, con, "SELECT * FROM nowhere") end
+    end
+"""
+AT_THE_TOP = """
+    con = sysbench.sql.driver():connect()
+    con:query("SET application_name = 'kept'")
+    print("top", con:query_row("SHOW application_name"))
+    function prepare() print("prepare", con:query_row("SHOW application_name")) end
+    function event() print("event", con:query_row("SHOW application_name")) end
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (OF_ERRORS, ("--events=1", "run")),
+        (AT_THE_TOP, ()),
+        (AT_THE_TOP, ("prepare",)),
+        (AT_THE_TOP, ("--events=2", "run")),
+    ],
+)
+def test_a_script_is_told_the_same(beside: Beside, script: str, words: tuple[str, ...]) -> None:
+    (beside.folder / "telling.lua").write_text(script)
+    theirs, ours = (beside.tried(program, "telling.lua", *words) for program in BOTH)
+    assert masked(ours.stdout) == masked(theirs.stdout)
+    assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)

@@ -77,6 +77,83 @@ SCRIPTS = {
           db_query("SELECT nobody")
         end
     """,
+    "each_error.lua": """
+        function event()
+          local con = sysbench.sql.driver():connect()
+          local function try(f, ...)
+            local ok, told = pcall(f, ...)
+            print(ok, type(told) == "table" and told.errcode or told)
+          end
+          for _ = 1, 2 do try(con.prepare, con, "SELECT * FROM nowhere") end
+          con:query("CREATE TEMPORARY TABLE kept (a INT PRIMARY KEY)")
+          con:query("INSERT INTO kept VALUES (1)")
+          for _ = 1, 3 do try(con.query, con, "INSERT INTO kept VALUES (1)") end
+          for i = 1, 3 do try(con.query, con, "INSERT INTO kept VALUES (1) -- " .. i) end
+          for i = 1, 2 do try(con.query, con, "SELECT * FROM nowhere" .. i) end
+          local again = con:prepare("INSERT INTO kept VALUES (1)")
+          for _ = 1, 3 do try(again.execute, again) end
+          con:bulk_insert_init("INSERT INTO kept VALUES")
+          con:bulk_insert_next("(1)")
+          for _ = 1, 2 do try(con.bulk_insert_done, con) end
+          con:query("SELECT * FROM nowhere")
+        end
+    """,
+    "each_hook.lua": """
+        local called = 0
+        function sysbench.hooks.sql_error_ignorable(told)
+          called = called + 1
+          print(called, told.sql_errno, told.sql_state, told.query)
+          return called < 3
+        end
+        function sysbench.hooks.before_restart_event() print("again") end
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event() con:query("SELECT * FROM nowhere") end
+    """,
+    "at_the_top.lua": """
+        con = sysbench.sql.driver():connect()
+        print("top", sysbench.tid, con:query_row("SELECT 7"))
+        con:query("SET @kept = 8")
+        gone = sysbench.sql.driver():connect()
+        gone:disconnect()
+        statement = con:prepare("SELECT @kept + 1")
+        function prepare() print("prepare", con:query_row("SELECT @kept")) end
+        function thread_init() print("thread_init") end
+        function event()
+          print("event", con:query_row("SELECT @kept"), statement:execute() == nil)
+        end
+    """,
+    "wrong_at_the_top.lua": """
+        print("before")
+        sysbench.sql.driver():connect():query("SELECT * FROM nowhere")
+        function event() end
+    """,
+    "freed.lua": """
+        function prepare()
+          local con = sysbench.sql.driver():connect()
+          local result = con:query("DO 1")
+          print(type(result), result == nil, result ~= nil, tostring(result))
+          result = con:query("SELECT 1")
+          print(result == nil, result:free())
+          for _ = 1, 2 do print(pcall(result.free, result)) end
+          result = con:query("SELECT 1")
+          con:query("SELECT 2")
+          print(result:free())
+          local statement = con:prepare("SELECT 1")
+          for kind = -1, 14 do print(kind, (pcall(statement.bind_create, statement, kind, 10))) end
+          for _ = 1, 2 do print(pcall(sysbench.sql.driver, "nosuch")) end
+          print(pcall(sysbench.sql.driver, "another"))
+        end
+    """,
+    "no_host.lua": """
+        function event()
+          local driver = sysbench.sql.driver()
+          for _ = 1, 2 do print(pcall(driver.connect, driver)) end
+        end
+    """,
+    "loaded_in_part.lua": """
+        print("loaded")
+        error("no further")
+    """,
     "goodbye.lua": """
         function event() end
         function thread_done() error("no goodbye") end
@@ -252,6 +329,10 @@ WITHOUT_SERVER = [
     "plain.lua --verbosity=-1 --events=3 run",
     "plain.lua --events=3 --verbosity=4 --threads=1 run",
     "plain.lua --events=3 --verbosity=5 run",
+    "no_host.lua --mysql-host=no-such-host.invalid --events=1 run",
+    "no_host.lua --mysql-socket=/nonexistent.sock --events=2 run",
+    "loaded_in_part.lua",
+    "loaded_in_part.lua --events=1 run",
 ]
 
 AGAINST_A_SERVER = [
@@ -267,6 +348,15 @@ AGAINST_A_SERVER = [
     "results.lua --verbosity=0 prepare",
     "caught.lua prepare",
     "caught.lua --mysql-ignore-errors=1146 prepare",
+    "each_error.lua --events=1 run",
+    "each_error.lua --events=1 --mysql-ignore-errors=1062 run",
+    "each_hook.lua --events=1 run",
+    "at_the_top.lua",
+    "at_the_top.lua prepare",
+    "at_the_top.lua --events=2 --threads=1 run",
+    "wrong_at_the_top.lua",
+    "wrong_at_the_top.lua --events=1 run",
+    "freed.lua prepare",
 ]
 
 

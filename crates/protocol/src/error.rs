@@ -13,6 +13,8 @@ pub struct ServerError {
     pub sql_state: [u8; 5],
     /// The server's message.
     pub message: String,
+    /// Where in the statement the error is: which of its characters, from 1, if the server says so.
+    pub position: Option<u32>,
 }
 
 impl ServerError {
@@ -49,7 +51,12 @@ mod tests {
         let code = Code::of_state(b"40P01").unwrap();
         let family = Family::new("postgresql");
         let message = "deadlock detected".to_owned();
-        let error = ServerError { code: ErrorCode { family, code }, sql_state: *b"40P01", message };
+        let error = ServerError {
+            code: ErrorCode { family, code },
+            sql_state: *b"40P01",
+            message,
+            position: None,
+        };
         assert_eq!(error.to_string(), "deadlock detected (40P01)");
         let code = ErrorCode { family: Family::new("mysql"), code: Code::of_number(1213) };
         let error = ServerError { code, sql_state: *b"40001", ..error };

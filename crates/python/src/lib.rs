@@ -118,11 +118,11 @@ fn parsec_answer<'py>(
     Ok(PyBytes::new(py, &answer))
 }
 
-/// Loads a script for inspection; returns at once.
+/// Loads a script for inspection; returns at once. While it is loaded it may query the servers of this plan.
 #[pyfunction]
-#[pyo3(name = "script")]
-fn open_script(spec: &str) -> PyResult<Script> {
-    Script::open(spec)
+#[pyo3(name = "script", signature = (spec, plan=None))]
+fn open_script(spec: &str, plan: Option<&str>) -> PyResult<Script> {
+    Script::open(spec, plan)
 }
 
 /// Starts a null server; clients can connect when this returns.

@@ -3,7 +3,9 @@
 use crate::errors;
 use crate::json::to_json;
 use loadstone_drive::{Plan, ScriptSpec, ServerFamily, Servers, ServersHandle};
-use loadstone_script::{Command, Contents, Declared, Inspector, Kind, Pending, Report, Wish};
+use loadstone_script::{
+    Command, Contents, Declared, Inspector, Kind, Pending, Report, ScriptPlan, Server, Wish,
+};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,11 +26,18 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    pub(crate) fn open(spec: &str) -> PyResult<Self> {
-        let spec = ScriptSpec::from_json(spec).map_err(errors::plan)?;
-        let inspector = Inspector::open(spec.script_plan(0, 1, &ServerFamily::default().usual()))
-            .map_err(errors::os)?;
-        Ok(Self { inspector, servers: OnceLock::new() })
+    pub(crate) fn open(spec: &str, plan: Option<&str>) -> PyResult<Self> {
+        let handle = OnceLock::new();
+        let server = match plan {
+            Some(plan) => {
+                let servers = servers_of(plan)?;
+                drop(handle.set(servers.handle()));
+                Some(Box::new(servers) as Box<dyn Server + Send>)
+            }
+            None => None,
+        };
+        let inspector = Inspector::open(script_plan(spec)?, server).map_err(errors::os)?;
+        Ok(Self { inspector, servers: handle })
     }
 
     fn wait<T: Send>(&self, py: Python<'_>, pending: Pending<T>) -> PyResult<T> {
@@ -56,6 +65,16 @@ impl Script {
     }
 }
 
+fn script_plan(spec: &str) -> PyResult<ScriptPlan> {
+    let spec = ScriptSpec::from_json(spec).map_err(errors::plan)?;
+    Ok(spec.script_plan(0, 1, &ServerFamily::default().usual()))
+}
+
+fn servers_of(plan: &str) -> PyResult<Servers> {
+    let plan = Plan::from_json(plan).map_err(errors::plan)?;
+    Servers::new(plan).map_err(errors::plan)
+}
+
 #[pymethods]
 impl Script {
     /// The script's declarations, as JSON.
@@ -68,15 +87,20 @@ impl Script {
         self.wait(py, self.inspector.check())
     }
 
+    /// From now on these options are given to it.
+    fn give(&self, spec: &str) -> PyResult<()> {
+        self.inspector.give(script_plan(spec)?);
+        Ok(())
+    }
+
     /// The output of its command `help`.
     fn help(&self, py: Python<'_>) -> PyResult<String> {
         self.wait(py, self.inspector.help())
     }
 
-    /// Gives it the servers of this plan to query, once; its statements wait for the answers.
+    /// Gives it the servers of this plan to query, unless it has some; its statements wait for the answers.
     fn serve(&self, plan: &str) -> PyResult<()> {
-        let plan = Plan::from_json(plan).map_err(errors::plan)?;
-        let servers = Servers::new(plan).map_err(errors::plan)?;
+        let servers = servers_of(plan)?;
         if self.servers.set(servers.handle()).is_ok() {
             self.inspector.serve(servers);
         }

@@ -14,7 +14,10 @@ use crate::request::{Answer, Request, Server};
 use crate::user::{User, Wish};
 use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
 
-type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>) + Send>;
+type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>, &Output) + Send>;
+
+/// The output of the script, which outlives a script that could not be loaded.
+type Output = Rc<RefCell<Vec<u8>>>;
 
 /// Answers questions about a script.
 #[derive(Debug)]
@@ -48,22 +51,26 @@ struct LoadedScript {
     vm: Vm,
     user: User,
     server: Box<dyn Server>,
-    printed: Rc<RefCell<Vec<u8>>>,
+    printed: Output,
 }
 
 impl Inspector {
-    /// Starts loading the script.
+    /// Starts loading the script. While it is loaded it may query this server.
     ///
     /// # Errors
     /// The system has no thread for it.
-    pub fn open(mut plan: ScriptPlan) -> std::io::Result<Self> {
+    pub fn open(
+        mut plan: ScriptPlan,
+        server: Option<Box<dyn Server + Send>>,
+    ) -> std::io::Result<Self> {
         let watches = Watches::default();
         plan.watches = watches.clone();
         let (jobs, todo) = channel::<Job>();
         std::thread::Builder::new().name("script".to_owned()).spawn(move || {
-            let mut script = LoadedScript::of(plan);
+            let printed = Output::default();
+            let mut script = LoadedScript::of(plan, server, &printed);
             for job in todo {
-                job(&mut script);
+                job(&mut script, &printed);
             }
         })?;
         Ok(Self { jobs, watches })
@@ -106,7 +113,18 @@ impl Inspector {
 
     /// What it printed before it failed.
     pub fn printed(&self) -> Pending<String> {
-        self.ask(|script| Ok(script.take_printed()))
+        let (answer, pending) = channel();
+        let job: Job = Box::new(move |_, printed| drop(answer.send(Ok(take(printed)))));
+        drop(self.jobs.send(job));
+        pending
+    }
+
+    /// From now on this plan holds: its options are those to check, and those of `help`.
+    pub fn give(&self, plan: ScriptPlan) {
+        drop(self.ask(|script| {
+            script.vm.replace_plan(plan);
+            Ok(())
+        }));
     }
 
     /// Interrupts the script, which is reported as an error.
@@ -119,7 +137,7 @@ impl Inspector {
         question: impl FnOnce(&mut LoadedScript) -> Result<T, ScriptError> + Send + 'static,
     ) -> Pending<T> {
         let (answer, pending) = channel();
-        let job: Job = Box::new(move |script| {
+        let job: Job = Box::new(move |script, _| {
             let told = match script {
                 Ok(script) => question(script),
                 Err(error) => Err(error.clone()),
@@ -162,14 +180,24 @@ impl Server for Nobody {
 }
 
 impl LoadedScript {
-    fn of(plan: ScriptPlan) -> Result<Self, ScriptError> {
-        let gone = plan.gone;
-        let printed: Rc<RefCell<Vec<u8>>> = Rc::default();
+    fn of(
+        plan: ScriptPlan,
+        server: Option<Box<dyn Server + Send>>,
+        printed: &Output,
+    ) -> Result<Self, ScriptError> {
+        let mut server: Box<dyn Server> = match server {
+            Some(server) => server,
+            None => Box::new(Nobody { gone: plan.gone }),
+        };
         let out = printed.clone();
         let print = move |text: &[u8]| out.borrow_mut().extend_from_slice(text);
         let vm = Vm::new(Arc::new(plan), Rc::new(print))?;
-        let user = vm.reader()?;
-        Ok(Self { vm, user, server: Box::new(Nobody { gone }), printed })
+        let mut user = vm.reader()?;
+        while user.is_loading() {
+            let answer = server.answer(&user.go_on_loading());
+            user.resume(answer)?;
+        }
+        Ok(Self { vm, user, server, printed: printed.clone() })
     }
 
     fn contents(&mut self) -> Result<Contents, ScriptError> {
@@ -212,6 +240,10 @@ impl LoadedScript {
     }
 
     fn take_printed(&self) -> String {
-        String::from_utf8_lossy(&std::mem::take(&mut *self.printed.borrow_mut())).into_owned()
+        take(&self.printed)
     }
+}
+
+fn take(printed: &Output) -> String {
+    String::from_utf8_lossy(&std::mem::take(&mut *printed.borrow_mut())).into_owned()
 }

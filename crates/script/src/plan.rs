@@ -26,6 +26,8 @@ pub struct ScriptPlan {
     pub given: BTreeMap<String, String>,
     /// Errors of the server after which an event restarts.
     pub ignored_errors: IgnoredErrors,
+    /// Whether each error that is not ignored is told, and not only the first of each code.
+    pub each_error: bool,
     /// The error code that a script gets if there is no server.
     pub gone: Code,
     /// The default distribution of `sysbench.rand.default`.
@@ -52,6 +54,7 @@ impl Default for ScriptPlan {
             general: BTreeMap::new(),
             given: BTreeMap::new(),
             ignored_errors: IgnoredErrors::These(BTreeSet::new()),
+            each_error: false,
             gone: Code::OTHER,
             distribution: Distribution::default(),
             seed: 0,

@@ -119,6 +119,11 @@ impl State {
         self.shared.own_state.get()
     }
 
+    /// From now on each user needs one.
+    pub(crate) fn need_own_state(&self) {
+        self.shared.own_state.set(true);
+    }
+
     /// Results after the first one wait until the script asks for them, or for something else.
     pub(crate) fn keep_further(&self, connection: u32, results: &[ResultSet]) {
         let mut further = self.shared.further.borrow_mut();
@@ -268,7 +273,8 @@ fn load_library(lua: &Lua, host: Table) -> mlua::Result<Table> {
     let statement = run("statement", include_str!("lua/statement.lua"), &parts)?;
     let parts = [&state, &refusal, &result, &statement];
     let sql = run("sql", include_str!("lua/sql.lua"), &parts)?;
-    let legacy = run("legacy", include_str!("lua/legacy.lua"), &[&state, &sql, &random])?;
+    let parts = [&state, &sql, &random, &result];
+    let legacy = run("legacy", include_str!("lua/legacy.lua"), &parts)?;
     let cmdline = run("cmdline", include_str!("lua/cmdline.lua"), &[&state])?;
     let views = run("views", include_str!("lua/views.lua"), &[])?;
     let strings = run("strings", include_str!("lua/strings.lua"), &[&state, &views])?;

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use mlua::{Table, Thread};
 
 use crate::ScriptError;
+use crate::plan::ScriptPlan;
 use crate::request::{Answer, Request};
 use crate::state::State;
+use crate::vm::configure;
 
 /// What a user can run: functions of its script. A function that the script does not have does
 /// nothing.
@@ -62,11 +65,33 @@ pub struct User {
     hook: &'static str,
     /// The connection of the unanswered request.
     connection: u32,
+    /// The file waits for a server in the middle: the plan whose options are set once it is loaded.
+    loading: Option<Arc<ScriptPlan>>,
 }
 
 impl User {
     pub(crate) fn new(state: Rc<State>, number: u64, record: Table, thread: Thread) -> Self {
-        Self { state, number, record, thread, hook: "load", connection: 0 }
+        Self { state, number, record, thread, hook: "load", connection: 0, loading: None }
+    }
+
+    /// Whether its file waits for a server in the middle. Nothing else can be started before it is loaded: see
+    /// [`User::go_on_loading`].
+    #[must_use]
+    pub fn is_loading(&self) -> bool {
+        self.loading.is_some()
+    }
+
+    /// What the file waits for, to be answered by [`User::resume`].
+    pub fn go_on_loading(&self) -> Request<'_> {
+        self.state.mailbox.request()
+    }
+
+    /// Starts loading its file. If that waits for a server, the options are set at its end.
+    pub(crate) fn load(&mut self, plan: &Arc<ScriptPlan>) -> Result<(), ScriptError> {
+        if !matches!(self.begin(&Wish::Load)?, Request::Idle) {
+            self.loading = Some(plan.clone());
+        }
+        Ok(())
     }
 
     /// Its number, `sysbench.tid`.
@@ -141,12 +166,15 @@ impl User {
         }
         resumed?;
         let mailbox = &self.state.mailbox;
-        let request = mailbox.request();
         self.connection = mailbox.connection();
-        match request {
-            Request::Idle if mailbox.has_failed() => Err(self.problem()?),
-            request => Ok(request),
+        let is_idle = matches!(mailbox.request(), Request::Idle);
+        if is_idle && mailbox.has_failed() {
+            return Err(self.problem()?);
         }
+        if is_idle && let Some(plan) = self.loading.take() {
+            configure(&self.state, &plan, &self.record)?;
+        }
+        Ok(self.state.mailbox.request())
     }
 
     fn problem(&self) -> Result<ScriptError, ScriptError> {

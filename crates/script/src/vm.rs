@@ -11,7 +11,7 @@ use crate::options::resolve;
 use crate::plan::{Output, ScriptPlan};
 use crate::state::State;
 use crate::stream::Stream;
-use crate::user::{User, Wish};
+use crate::user::User;
 use crate::{Declared, ScriptError, Setting};
 
 /// The command that drives events.
@@ -58,7 +58,7 @@ impl Vm {
     }
 
     /// The user of this number, counted over all shards: its script is loaded and its options are
-    /// set; nothing else has run.
+    /// set; nothing else has run. It is not loaded yet if [`User::is_loading`].
     ///
     /// # Errors
     /// The script cannot be loaded, or options were given that it does not have.
@@ -69,7 +69,12 @@ impl Vm {
         }
         self.users += 1;
         let mut user = self.load(number)?;
-        self.configure(&mut user)?;
+        if user.is_loading() {
+            // Its request stays in the state's mailbox.
+            self.state.need_own_state();
+        } else {
+            self.configure(&mut user)?;
+        }
         Ok(user)
     }
 
@@ -162,23 +167,17 @@ impl Vm {
             .map_err(|error| ScriptError::Load { message: error.to_string() })?;
         let (record, thread) = self.state.user(number, stream, &plan.script)?;
         let mut user = User::new(self.state.clone(), number, record, thread);
-        user.begin(&Wish::Load)?;
+        user.load(plan)?;
         Ok(user)
     }
 
     pub(crate) fn configure(&self, user: &mut User) -> Result<(), ScriptError> {
-        if self.state.options.get().is_none() {
-            let declared = self.state.declared(user.record())?;
-            let resolved = resolve(declared.as_deref(), &self.plan.given)?;
-            let table = self.state.table()?;
-            for (name, setting) in self.plan.general.iter().chain(&resolved) {
-                set(&table, name, setting)?;
-            }
-            // Nothing else sets it: a state belongs to one thread.
-            drop(self.state.options.set(table));
-        }
-        let options = self.state.options.get();
-        Ok(self.state.call("configure", (user.record(), options))?)
+        configure(&self.state, &self.plan, user.record())
+    }
+
+    /// From now on this plan holds, for the options that are not set yet.
+    pub(crate) fn replace_plan(&mut self, plan: ScriptPlan) {
+        self.plan = Arc::new(plan);
     }
 
     /// Checks that there is something to run.
@@ -191,6 +190,25 @@ impl Vm {
         }
         Err(ScriptError::NoEvent { script: self.plan.script.clone() })
     }
+}
+
+/// Sets the options of a user whose script is loaded.
+pub(crate) fn configure(
+    state: &State,
+    plan: &ScriptPlan,
+    record: &Table,
+) -> Result<(), ScriptError> {
+    if state.options.get().is_none() {
+        let declared = state.declared(record)?;
+        let resolved = resolve(declared.as_deref(), &plan.given)?;
+        let table = state.table()?;
+        for (name, setting) in plan.general.iter().chain(&resolved) {
+            set(&table, name, setting)?;
+        }
+        // Nothing else sets it: a state belongs to one thread.
+        drop(state.options.set(table));
+    }
+    Ok(state.call("configure", (record, state.options.get()))?)
 }
 
 fn set(table: &Table, name: &str, setting: &Setting) -> mlua::Result<()> {

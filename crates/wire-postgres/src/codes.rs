@@ -88,6 +88,7 @@ pub fn silent_rollback(completion: &Completion) -> Option<ServerError> {
         code: error_code(b"25P02"),
         sql_state: *b"25P02",
         message: "the server answered COMMIT with ROLLBACK: the transaction was aborted".to_owned(),
+        position: None,
     })
 }
 

@@ -8,7 +8,9 @@ met at the other addresses is looked for when the message is made.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
@@ -26,6 +28,9 @@ _WRONG_PASSWORD = "28P01"
 _NO_PASSWORD = "fe_sendauth: no password supplied"
 _NO_SUCH_NAME = "Name or service not known"
 _SHORT_S = 1.0
+
+# How libpq shows the line of a statement: so many characters, and so many behind the error.
+_LINE_WIDTH, _WIDTH_BEHIND = 60, 10
 
 Met = Literal["nothing", "tls", "no tls"]
 """What is at an address: nobody, or a server that has TLS or not."""
@@ -173,3 +178,32 @@ def _of_system(target: Target, words: str) -> str:
     else:
         question = "on that host and accepting TCP/IP connections"
     return f"{said}\n\tIs the server running {question}?"
+
+
+def pointed_at(statement: str, position: int | None) -> str:
+    """The line of a statement and below it the place of the error, as libpq shows them.
+
+    Each ends with the end of a line. Question marks are what the statement has for its parameters.
+    """
+    if position is None:
+        return ""
+    numbers = itertools.count(1)
+    text = re.sub(r"\?", lambda _: f"${next(numbers)}", statement)
+    before = text[: position - 1]
+    start = before.rfind("\n") + 1
+    line = text[start:].split("\n", 1)[0].replace("\t", " ").rstrip("\r")
+    shown, place = _cut(line, position - 1 - start)
+    head = f"LINE {before.count(chr(10)) + 1}: "
+    return f"{head}{shown}\n{' ' * (len(head) + place)}^\n"
+
+
+def _cut(line: str, place: int) -> tuple[str, int]:
+    """A line that is not too long, and where the place is in it."""
+    if len(line) <= _LINE_WIDTH:
+        return line, place
+    if place + _WIDTH_BEHIND <= _LINE_WIDTH:
+        return f"{line[:_LINE_WIDTH]}...", place
+    end = min(len(line), place + _WIDTH_BEHIND)
+    start = max(end - _LINE_WIDTH, 0)
+    behind = "..." if end < len(line) else ""
+    return f"...{line[start:end]}{behind}", place - start + 3

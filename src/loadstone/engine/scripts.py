@@ -80,6 +80,15 @@ class Script:
         with _script_errors():
             self._native.check()
 
+    def give(self, spec: str) -> None:
+        """Have these options from now on.
+
+        Raises:
+            PlanRefused: `spec` does not conform to docs/engine.md.
+        """
+        with starting():
+            self._native.give(spec)
+
     def help(self) -> str:
         """The output of its command `help`.
 
@@ -90,7 +99,7 @@ class Script:
             return self._native.help()
 
     def serve(self, plan: str) -> None:
-        """Let it query the servers of this plan; may be called once.
+        """Let it query the servers of this plan, unless it has some already.
 
         Raises:
             PlanRefused: the plan cannot be run.
@@ -131,15 +140,15 @@ class Script:
         del self._native
 
 
-def script(spec: str) -> Script:
-    """Load a script for inspection.
+def script(spec: str, plan: str | None = None) -> Script:
+    """Load a script for inspection. While it is loaded it may query the servers of this plan.
 
     Raises:
-        PlanRefused: `spec` does not conform to docs/engine.md.
+        PlanRefused: `spec` or `plan` does not conform to docs/engine.md.
         EngineError: the system refused a thread.
     """
     with starting():
-        return Script(native().script(spec))
+        return Script(native().script(spec, plan))
 
 
 @contextmanager

@@ -55,6 +55,9 @@ class ScriptSpec(Frozen):
     several_statements: bool = True
     """Whether one text may hold several statements; the server refuses it otherwise."""
 
+    each_error: bool = False
+    """Whether each error that is not ignored is told, and not only the first of each code."""
+
     distribution: Distribution = Special()
     version: str = "1.0.20"
 

@@ -331,6 +331,15 @@ class FirstError(Frozen):
     preparing: bool = False
     """A script's statement was refused when it was prepared, not when it was executed."""
 
+    prepared: bool = False
+    """A script's prepared statement was refused when it was executed."""
+
+    position: int | None = None
+    """Which character of a statement that was refused when it was prepared is wrong, from 1."""
+
+    target: int | None = None
+    """The index of the target that has refused a script's connection."""
+
     @model_validator(mode="before")
     @classmethod
     def _from_number(cls, data: Any) -> Any:

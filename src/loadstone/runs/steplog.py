@@ -144,7 +144,8 @@ class StepLog:
             case Outage():
                 self.outages.append(record)
             case FirstError():
-                self.first_errors.append(record)
+                if all(record.code != error.code for error in self.first_errors):
+                    self.first_errors.append(record)
             case GeneratorState():
                 self.generators.append(record)
             case End():

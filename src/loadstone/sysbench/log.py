@@ -24,6 +24,10 @@ class Log:
 
     def __init__(self, verbosity: int = Level.NOTICE) -> None:
         self.verbosity = verbosity
+        self._last = ""
+        """The line that was printed last, if it is a fatal one."""
+        self._repeated = 0
+        """How often that came again."""
 
     def notice(self, text: str = "") -> None:
         """A line of the report."""
@@ -46,8 +50,16 @@ class Log:
         self._say(Level.FATAL, f"FATAL: {text}")
 
     def _say(self, level: Level, text: str) -> None:
-        if level <= self.verbosity:
-            print(text, flush=True)
+        if level > self.verbosity:
+            return
+        # As in sysbench: one that comes several times in a row is printed once, and counted.
+        if level is Level.FATAL and text == self._last:
+            self._repeated += 1
+            return
+        if self._repeated:
+            print(f"(last message repeated {self._repeated} times)", flush=True)
+        self._last, self._repeated = text if level is Level.FATAL else "", 0
+        print(text, flush=True)
 
 
 def warn_of_file(key: str, log: Log, *, is_known: bool) -> None:

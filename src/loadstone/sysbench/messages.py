@@ -215,7 +215,9 @@ def of_driver(error: FirstError, *, is_prepared: bool) -> tuple[str, ...]:
 def of_preparing(error: FirstError) -> tuple[str, ...]:
     """What a driver says of a statement that cannot be prepared."""
     if error.family == POSTGRESQL:
-        return (f"PQprepare() failed: ERROR:  {error.message}",)
+        shown = libpq.pointed_at(error.statement or "", error.position)
+        # libpq ends its messages with the end of a line.
+        return (f"PQprepare() failed: ERROR:  {error.message}\n{shown}",)
     return ("mysql_stmt_prepare() failed", f'MySQL error: {error.code} "{error.message}"')
 
 

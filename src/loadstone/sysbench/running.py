@@ -150,7 +150,7 @@ class _Watched:
 
     def __post_init__(self) -> None:
         run = self.run
-        self.heard = script_errors.Heard(run.plan, run.log)
+        self.heard = script_errors.Heard(run.plan, run.log, run.places)
         self.teller = Teller(run.settings, run.log, run.opened, run.opened is None, self._complain)
 
     def take(self, record: StepRecord) -> bool:
@@ -182,6 +182,7 @@ class _Watched:
 
     def _hear(self, error: FirstError) -> None:
         if self.run.opened:
+            self.teller.uses_driver = True
             self.heard.take(error)
             return
         if not self.since_begin:
@@ -202,7 +203,7 @@ class _Watched:
                 self.run.log.fatal(line)
 
     def _lines_of(self, failure: EngineFailure, errors: Sequence[FirstError]) -> tuple[str, ...]:
-        return script_errors.lines(failure, errors, self.run.places, self.run.plan, "run")
+        return script_errors.lines(failure, errors, self.run.plan, "run")
 
     def announce(self) -> None:
         """Print the lines before the threads start, once."""

@@ -30,6 +30,8 @@ pub struct Endpoint {
     unread: Option<Duration>,
     /// All addresses of the host; a name may have several.
     addresses: Vec<SockAddr>,
+    /// Why the host has no address: a script may go on without that server.
+    unknown: Option<String>,
     sources: Sources,
 }
 
@@ -42,8 +44,17 @@ impl Endpoint {
         target: &TargetPlan,
         session: &SessionPlan,
     ) -> Result<Self, Failure> {
+        let addresses = addresses(family(target)?, target)?;
+        Self::with_addresses(index, target, session, addresses)
+    }
+
+    fn with_addresses(
+        index: usize,
+        target: &TargetPlan,
+        session: &SessionPlan,
+        addresses: Vec<SockAddr>,
+    ) -> Result<Self, Failure> {
         let family = family(target)?;
-        let addresses = addresses(family, target)?;
         Ok(Self {
             index,
             place: place(target),
@@ -54,6 +65,7 @@ impl Endpoint {
             unix: target.socket.is_some(),
             unread: Some(LONGEST_UNREAD),
             addresses,
+            unknown: None,
             sources: Sources::default(),
         })
     }
@@ -61,8 +73,17 @@ impl Endpoint {
     /// `reads_rows`: whether users keep the rows that their statements return.
     pub(crate) fn of_plan(plan: &Plan, reads_rows: bool) -> Result<Vec<Arc<Self>>, Failure> {
         let resolve = |(index, target)| {
-            let mut endpoint =
-                Self::resolve(index, target, &plan.session).map_err(|failure| failure.at(index))?;
+            let mut endpoint = match Self::resolve(index, target, &plan.session) {
+                Err(failure)
+                    if plan.script.is_some() && failure.kind == FailureKind::UnknownHost =>
+                {
+                    let mut endpoint =
+                        Self::with_addresses(index, target, &plan.session, Vec::new())?;
+                    endpoint.unknown = Some(failure.message);
+                    endpoint
+                }
+                other => other.map_err(|failure| failure.at(index))?,
+            };
             endpoint.sources = Sources::new(&plan.connect.source_addresses);
             if !reads_rows {
                 endpoint.login.cache_metadata();
@@ -71,6 +92,14 @@ impl Endpoint {
             Ok(Arc::new(if may_send_several { endpoint.for_a_script() } else { endpoint }))
         };
         plan.targets.iter().enumerate().map(resolve).collect()
+    }
+
+    /// Why nothing can connect to it, if its host has no address.
+    pub(crate) fn unknown_host(&self) -> Option<Failure> {
+        let text = self.unknown.as_ref()?;
+        let failure =
+            self.family.failure(FailureKind::UnknownHost, Fault::UnknownHost, text.clone());
+        Some(failure.at(self.index))
     }
 
     /// The server's family, which decides its protocol.

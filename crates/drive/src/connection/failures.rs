@@ -143,7 +143,7 @@ mod tests {
         ];
         for (number, kind, may_pass) in cases {
             let (code, message) = (FAMILY.error_code(number), "no".to_owned());
-            let error = ServerError { code, sql_state: *b"HY000", message };
+            let error = ServerError { code, sql_state: *b"HY000", message, position: None };
             let failure = Failure::from_server(&error);
             assert_eq!(told(&failure), (kind, Some(number)));
             assert_eq!(failure.may_pass(), may_pass, "{number}");
@@ -156,7 +156,8 @@ mod tests {
     fn a_code_of_a_family_that_nobody_speaks_means_nothing() {
         let family = loadstone_protocol::Family::new("other");
         let code = loadstone_protocol::ErrorCode { family, code: Code::of_number(1040) };
-        let error = ServerError { code, sql_state: *b"HY000", message: String::new() };
+        let error =
+            ServerError { code, sql_state: *b"HY000", message: String::new(), position: None };
         assert_eq!(Failure::from_server(&error).kind, FailureKind::StatementFailed);
     }
 }

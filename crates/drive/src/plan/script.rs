@@ -35,6 +35,9 @@ pub struct ScriptSpec {
     /// Whether one text may hold several statements. Without, the server refuses such a text.
     #[serde(default = "yes")]
     pub several_statements: bool,
+    /// Whether each error that is not ignored is told, and not only the first of each code.
+    #[serde(default)]
+    pub each_error: bool,
     /// The distribution that `sysbench.rand.default` draws from.
     #[serde(default)]
     pub distribution: Distribution,
@@ -102,6 +105,7 @@ impl ScriptSpec {
                 Some(None) => IgnoredErrors::All,
                 Some(Some(codes)) => IgnoredErrors::These(codes.clone()),
             },
+            each_error: self.each_error,
             gone: usual.connection_gone,
             distribution: self.distribution,
             seed,

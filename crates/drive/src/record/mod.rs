@@ -263,6 +263,16 @@ pub struct FirstError {
     /// A script's statement was refused when it was prepared, not when it was executed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub preparing: bool,
+    /// A script's prepared statement was refused when it was executed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub prepared: bool,
+    /// Where in a statement that was refused when it was prepared the error is: which of its
+    /// characters, from 1, if the server says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u32>,
+    /// The index of the target that has refused a script's connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<usize>,
 }
 
 /// See [`Record::UserEnded`].

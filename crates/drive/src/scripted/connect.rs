@@ -26,6 +26,9 @@ impl Scripted {
     }
 
     pub(super) fn begin_opening(&mut self, shard: &mut ShardContext, wanted: Wanted) {
+        if let Some(failure) = wanted.endpoint.unknown_host() {
+            return self.connect_failed(shard, wanted, failure);
+        }
         let now = shard.now();
         let deadline = now + Nanos::from_seconds(shard.settings.connect.timeout_s);
         let place = self.connections.free_place();
@@ -113,12 +116,15 @@ impl Scripted {
         if !again {
             let cannot = || self.family().code_of(Fault::CannotConnect { unix: false });
             let code = failure.code.unwrap_or_else(cannot);
-            let message = failure.message.clone();
+            let (message, target) = (failure.message.clone(), Some(wanted.endpoint.index));
             Self::tell_first(shard, code, || FirstError {
                 code,
                 message,
                 statement: None,
                 preparing: false,
+                prepared: false,
+                position: None,
+                target,
             });
             return self.answer(shard, Resume::failure(code, failure.message));
         }
@@ -146,12 +152,21 @@ impl Scripted {
         }
         let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
         self.count_error(shard, open.endpoint.index, loss.code, |script| {
+            let prepared = matches!(pending, Pending::Answer { sql: None, .. });
             let (statement, preparing) = match pending {
                 Pending::Answer { sql, .. } => (sql.or_else(|| script.executing()), false),
                 Pending::Preparation { sql, .. } => (Some(sql), true),
                 _ => (None, false),
             };
-            FirstError { code: loss.code, message: loss.message.clone(), statement, preparing }
+            FirstError {
+                code: loss.code,
+                message: loss.message.clone(),
+                statement,
+                preparing,
+                prepared,
+                position: None,
+                target: None,
+            }
         });
         let ignored = shard.settings.ignores(loss.code);
         if ignored && shard.is_loading() && matches!(self.activity, Activity::Busy { .. }) {

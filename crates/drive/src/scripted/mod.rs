@@ -69,9 +69,11 @@ pub(crate) struct Scripted {
 /// The part of the script that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// None yet. Next: `Command` if there is one, `Init` for the first user, `ThreadInit` for
-    /// others.
+    /// None yet. Next: `Load` if the file waits for a server, or else as after `Load`.
     Outside,
+    /// The rest of the file, from its first statement on. Next: `Command` if there is one, `Init`
+    /// for the first user, `ThreadInit` for others.
+    Load,
     /// Next: `Over`.
     Command,
     /// Next: `ThreadInit`.
@@ -217,12 +219,9 @@ impl Scripted {
     }
 
     fn begin_script(&mut self, shard: &mut ShardContext) {
-        self.part = match shard.settings.script_command() {
-            Some(_) => Part::Command,
-            None if self.is_first => Part::Init,
-            None => Part::ThreadInit,
-        };
-        if self.part == Part::Command {
+        let first = self.first_part(shard);
+        self.part = if self.script.is_loading() { Part::Load } else { first };
+        if first == Part::Command {
             // Whether it connects is its own affair: nobody waits for that.
             shard.busy += 1;
             self.connected(shard);
@@ -230,10 +229,24 @@ impl Scripted {
         self.answer(shard, Resume::Begin);
     }
 
+    /// The first part of a loaded script.
+    fn first_part(&self, shard: &ShardContext) -> Part {
+        match shard.settings.script_command() {
+            Some(_) => Part::Command,
+            None if self.is_first => Part::Init,
+            None => Part::ThreadInit,
+        }
+    }
+
+    /// Whether it runs a command, or loads its file for that.
+    fn is_of_command(&self, shard: &ShardContext) -> bool {
+        matches!(self.part, Part::Command | Part::Load) && self.first_part(shard) == Part::Command
+    }
+
     /// The load is over: the script ends its work. An event in flight is finished first; a command
     /// is aborted.
     pub(crate) fn finish(&mut self, shard: &mut ShardContext) {
-        if self.part == Part::Command {
+        if self.is_of_command(shard) {
             self.over(shard);
         }
         // A script that waits for an answer outside of an event learns it when it requests the next
@@ -360,6 +373,9 @@ impl Scripted {
                     message: error.message.clone(),
                     statement: Some(sql),
                     preparing: true,
+                    prepared: false,
+                    position: error.position,
+                    target: None,
                 });
                 self.answer(shard, Resume::refusal(&error));
             }
@@ -404,11 +420,15 @@ impl Scripted {
         statement: Option<String>,
     ) {
         let (code, target) = (error.code, self.target_at(place));
+        let prepared = statement.is_none();
         self.count_error(shard, target, code, |script| FirstError {
             code,
             message: error.message.clone(),
             statement: statement.or_else(|| script.executing()),
             preparing: false,
+            prepared,
+            position: None,
+            target: None,
         });
         if shard.settings.ignores(error.code) && self.has_event() {
             shard.meter.restarted(ALONE);
@@ -453,7 +473,10 @@ impl Scripted {
         code: ErrorCode,
         describe: impl FnOnce() -> FirstError,
     ) {
-        if shard.meter.sees_first(code) {
+        let is_new = shard.meter.sees_first(code);
+        if shard.settings.tells_each(code) {
+            shard.send(Message::Told(describe()));
+        } else if is_new {
             shard.send(Message::Refused(describe()));
         }
     }
@@ -468,7 +491,7 @@ impl Scripted {
             }
             return;
         }
-        let waited_for = says_goodbye || self.part == Part::Command;
+        let waited_for = says_goodbye || self.is_of_command(shard);
         self.part = Part::Over;
         // Nobody waits for it any more.
         self.depart(shard);

@@ -47,6 +47,7 @@ impl Scripted {
     ) -> Result<Action, loadstone_script::ScriptError> {
         let Self { script, statements, connections, part, .. } = self;
         let request = match resume {
+            Resume::Begin if *part == Part::Load => script.go_on_loading(),
             Resume::Begin => script.begin(&wish(*part, shard))?,
             Resume::Done => script.resume(Answer::Done)?,
             Resume::NoMore => script.resume(Answer::NoMore)?,
@@ -220,6 +221,7 @@ impl Scripted {
     pub(super) fn part_over(&mut self, shard: &mut ShardContext) -> Option<Resume> {
         self.event_over(shard);
         self.part = match self.part {
+            Part::Load => self.first_part(shard),
             Part::Outside | Part::Init => {
                 shard.settings.control.initialise();
                 shard.send(Message::Script(ScriptStage::Initialised));
@@ -286,7 +288,7 @@ impl Scripted {
 fn wish(part: Part, shard: &ShardContext) -> Wish {
     match part {
         Part::Command => Wish::Command(shard.settings.script_command().unwrap_or(RUN).to_owned()),
-        Part::Outside | Part::Init => Wish::Init,
+        Part::Outside | Part::Load | Part::Init => Wish::Init,
         Part::ThreadInit => Wish::ThreadInit,
         Part::ThreadRun => Wish::ThreadRun,
         Part::ThreadDone => Wish::ThreadDone,

@@ -263,12 +263,16 @@ impl Servers {
         if let Some(text) = failure.sql_state.as_ref().filter(|text| text.len() == 5) {
             sql_state.copy_from_slice(text.as_bytes());
         }
+        let target = (!is_loss && failure.statement.is_none()).then_some(failure.target);
         let (message, statement) = (failure.message, failure.statement.map(String::from));
         self.shared.errors.lock().unwrap_or_else(PoisonError::into_inner).push(FirstError {
             code,
             message: message.clone(),
             statement,
             preparing,
+            prepared: false,
+            position: None,
+            target,
         });
         self.refusal = Refusal { code: code.code, sql_state, message };
     }

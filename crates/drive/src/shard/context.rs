@@ -61,6 +61,11 @@ impl Settings {
         })
     }
 
+    /// Whether each error of this code is told, not only the first.
+    pub(crate) fn tells_each(&self, code: ErrorCode) -> bool {
+        self.script.as_ref().is_some_and(|script| script.each_error) && !self.ignores(code)
+    }
+
     /// The command of a script that drives no events.
     pub(crate) fn script_command(&self) -> Option<&str> {
         let command = self.script.as_ref()?.command.as_deref()?;

@@ -18,6 +18,8 @@ pub(crate) enum Message {
     /// A server's refusal that a script got. Sent at once, because the script may print something
     /// about it.
     Refused(FirstError),
+    /// An error of a script that each of them is told of.
+    Told(FirstError),
     /// A script failed in its final part.
     Complaint(String),
     /// A script does not return control.

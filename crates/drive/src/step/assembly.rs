@@ -240,7 +240,9 @@ fn scripted_users(
     let mut vm = Vm::new(plan, Rc::new(output)).map_err(failed)?;
     let mut user_at = |place: Place| {
         let user = vm.user(place.number)?;
-        if is_run {
+        if user.is_loading() {
+            // What it will have is not known yet; whoever inspected the script has seen it loaded.
+        } else if is_run {
             vm.check_run(&user)?;
         } else if vm.command(&user)? == Command::Single && place.number > 0 {
             return Ok(None);

@@ -184,6 +184,7 @@ impl Coordinator {
                     self.say(Record::Error(error));
                 }
             }
+            Message::Told(error) => self.say(Record::Error(error)),
             Message::Complaint(message) => self.say(Record::Complaint(Complaint { message })),
             Message::Stuck(stuck) => self.say(Record::Stuck(stuck)),
             Message::UserEnded(ended) => self.user_ended(shard, ended),

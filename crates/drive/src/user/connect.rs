@@ -161,6 +161,9 @@ impl User {
             message: format!("an idle connection was lost: {}", loss.message),
             statement: None,
             preparing: false,
+            prepared: false,
+            position: None,
+            target: None,
         });
         self.retry_later(shard, now);
     }

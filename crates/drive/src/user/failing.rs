@@ -13,7 +13,7 @@ impl User {
     /// The server has answered, but without a row that the workload's data must have.
     pub(super) fn missing_row(&mut self, shard: &mut ShardContext, message: String, now: Nanos) {
         let code = self.endpoint.family.code_of(Fault::NoData);
-        let error = ServerError { code, sql_state: *b"HY000", message };
+        let error = ServerError { code, sql_state: *b"HY000", message, position: None };
         match &self.activity {
             Activity::Busy(event) if event.is_in_pipeline() => {
                 self.fail_in_pipeline(shard, Box::new(error), now);
@@ -67,6 +67,9 @@ impl User {
             message: error.message.clone(),
             statement: Some(statement_text(&catalogue, statement)).filter(|text| !text.is_empty()),
             preparing: false,
+            prepared: false,
+            position: None,
+            target: None,
         });
         let roll_back = self.machine.in_transaction() && verdict != Verdict::RolledBack;
         let ended =
@@ -167,6 +170,9 @@ impl User {
             message: loss.message.clone(),
             statement: None,
             preparing: false,
+            prepared: false,
+            position: None,
+            target: None,
         });
         // It was rolling back an event that had failed already: that is counted.
         if !has_failed {

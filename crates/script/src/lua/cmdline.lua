@@ -35,11 +35,11 @@ end
 --- Raises what is wrong with the declaration of an option, in the words that users may search for.
 local function check_option(name, option)
   if type(name) ~= "string" or type(option) ~= "table" then
-    error("wrong table structure in sysbench.cmdline.options", 0)
+    error("wrong table structure in sysbench.cmdline.options")
   elseif option[1] == nil then
-    error("nil description for option " .. name, 0)
+    error("nil description for option " .. name)
   elseif type(option[1]) ~= "string" then
-    error("cannot convert '" .. type(option[1]) .. "' to 'const char *'", 0)
+    error("cannot convert '" .. type(option[1]) .. "' to 'const char *'")
   elseif option[3] ~= nil and type(option[3]) ~= "number" then
     error("Unknown argument type: " .. tostring(option[3]), 0)
   end

@@ -1,5 +1,5 @@
 -- The globals of sysbench 0.5, in terms of the library of 1.0.
-local state, sql, random = ...
+local state, sql, random, results = ...
 
 local DB = { DB_ERROR_NONE = 0, DB_ERROR_RESTART_TRANSACTION = 1, DB_ERROR_FAILED = 2 }
 
@@ -52,8 +52,8 @@ local function attempt(name, method, ...)
   local ok, result = pcall(method, ...)
   if ok then
     return result
-  elseif type(result) == "table" then
-    error(result, 0) -- its event restarts
+  elseif type(result) == "table" or result == "not enough memory" then
+    error(result, 0) -- its event restarts, or the script has taken all that it may
   end
   error(name .. "() failed", 3)
 end
@@ -114,7 +114,7 @@ function legacy.db.store_results() end
 
 function legacy.db.free_results(prepared)
   if type(prepared) == "table" and prepared.result then
-    prepared.result:free()
+    results.forget(prepared.result)
   end
 end
 

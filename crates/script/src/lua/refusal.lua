@@ -34,10 +34,9 @@ local function refuse(face, query, level)
 end
 
 --- The same for a statement that the server does not prepare: as with the field's tools, this error
---- can neither be ignored nor restart the event.
+--- can neither be ignored nor restart the event, and only the log says what it was.
 local function refuse_for_good(level)
-  error(string.format("SQL error, errno = %d, state = '%s': %s", mailbox.errno,
-    ffi.string(mailbox.sql_state, 5), ffi.string(mailbox.message, mailbox.message_length)), level + 1)
+  error("SQL API error", level + 1)
 end
 
 return { refuse = refuse, refuse_for_good = refuse_for_good }

@@ -5,7 +5,11 @@ local state = ...
 local mailbox = state.mailbox
 local byte, sub = string.byte, string.sub
 
-ffi.cdef("typedef struct { uint32_t nrows; uint32_t nfields; uint32_t number; } sql_result;")
+ffi.cdef("typedef struct { uint32_t nrows; uint32_t nfields; uint32_t number; uint32_t state; } sql_result;")
+
+-- States of a result: rows, if only none, that were not freed yet; none; and that of a text which returns
+-- none, which is a null pointer in sysbench and equals nil.
+local ROWS, NO_ROWS, NOTHING = 0, 1, 2
 
 -- Indexed by number: what belongs to a connection apart from its FFI structure.
 local connections = {}
@@ -52,14 +56,23 @@ function Result:fetch_row()
   return row
 end
 
---- Forgets the rows.
-function Result:free()
-  local record = connections[self.number]
+local function forget(result)
+  local record = connections[result.number]
   if record then
     record.rows = nil
   end
-  self.nrows, self.nfields = 0, 0
-  return true
+  result.nrows, result.nfields, result.state = 0, 0, NO_ROWS
+end
+
+--- Forgets the rows.
+function Result:free()
+  if self.state ~= ROWS then
+    state.alert("attempt to free an invalid result set")
+    error("db_free_results() failed", 0)
+  end
+  forget(self)
+  -- sysbench returns what it gives to assert().
+  return true, "db_free_results() failed"
 end
 
 local sql_result = ffi.metatype("sql_result", {
@@ -67,7 +80,15 @@ local sql_result = ffi.metatype("sql_result", {
   __tostring = function()
     return "<sql_result>"
   end,
+  __eq = function(one, other)
+    if rawequal(other, nil) or rawequal(one, nil) then
+      return (one or other).state == NOTHING
+    end
+    return one.number == other.number and one.state == other.state
+  end,
 })
+
+local nothing = ffi.new(sql_result, 0, 0, 0, NOTHING)
 
 --- Takes the first result of the answer in the mailbox. A connection has one result: as with the
 --- field's tools, the next statement replaces it.
@@ -75,6 +96,7 @@ local function take_result(record)
   local result = record.result
   result.nrows = mailbox.row_count
   result.nfields = mailbox.field_count
+  result.state = result.nfields > 0 and ROWS or NO_ROWS
   if mailbox.rows_length > 0 then
     record.rows = ffi.string(mailbox.rows, mailbox.rows_length)
     record.position = 1
@@ -84,8 +106,20 @@ local function take_result(record)
   return result
 end
 
-local function new_result(number)
-  return ffi.new(sql_result, 0, 0, number)
+--- The same for the answer to a text.
+local function take_result_of_text(record)
+  local result = take_result(record)
+  return result.nfields > 0 and result or nothing
 end
 
-return { connections = connections, new = new_result, take = take_result }
+local function new_result(number)
+  return ffi.new(sql_result, 0, 0, number, NO_ROWS)
+end
+
+return {
+  connections = connections,
+  new = new_result,
+  take = take_result,
+  take_of_text = take_result_of_text,
+  forget = forget,
+}

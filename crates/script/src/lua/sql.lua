@@ -18,6 +18,9 @@ typedef struct { uint32_t number; } sql_connection;
 -- max_allowed_packet in use.
 local BULK_BYTES = 512 * 1024
 
+-- sysbench's number of the counter of connections that were opened again.
+local RECONNECTS = 5
+
 local last_number = 0
 
 local function next_number()
@@ -30,8 +33,32 @@ local function driver_name()
   return (state.current.env.sysbench.opt or {}).db_driver or "mysql"
 end
 
-local function open_connection(face, level)
+--- Opens what was asked for while the file is loaded.
+local function open_deferred(user)
+  while user.deferred and user.deferred[1] do
+    local number = table.remove(user.deferred, 1)
+    local record = connections[number]
+    if record then
+      if ask(ask_for.CONNECT, number) ~= DONE then
+        error("connection creation failed", 0)
+      end
+      record.open = true
+    end
+  end
+end
+
+--- The connection's record. One that the file has asked for is opened by the first statement on it, though the file
+--- is still being loaded.
+local function record_of(face)
   local record = connections[face.number]
+  if record and not record.open and record.user.loading then
+    open_deferred(record.user)
+  end
+  return record
+end
+
+local function open_connection(face, level)
+  local record = record_of(face)
   if not record or not record.open then
     state.alert("attempt to use an already closed connection")
     error("SQL API error", level + 2)
@@ -49,7 +76,7 @@ function Connection:query(query)
   if ask(ask_for.QUERY, record.number) ~= DONE then
     refuse(self, query, 2)
   end
-  return take_result(record)
+  return results.take_of_text(record)
 end
 
 --- The values of the first row of the answer; nil if there is none.
@@ -86,12 +113,13 @@ local function send_bulk(record, call, level)
     return
   end
   local query = bulk.head .. table.concat(bulk.parts, ",")
-  bulk.parts, bulk.rows, bulk.bytes = {}, 0, #bulk.head
   mailbox.text = query
   mailbox.text_length = #query
   if ask(ask_for.QUERY, record.number) ~= DONE then
+    -- The rows stay for the next attempt, as in sysbench.
     error("db_" .. call .. "() failed", level + 1)
   end
+  bulk.parts, bulk.rows, bulk.bytes = {}, 0, #bulk.head
 end
 
 --- Begins to collect rows for this beginning of an INSERT.
@@ -151,7 +179,7 @@ end
 
 --- Closes the connection.
 function Connection:disconnect()
-  local record = connections[self.number]
+  local record = record_of(self)
   if record and record.open then
     record.open = false
     statement.forget(record)
@@ -175,6 +203,8 @@ function Connection:reconnect()
     refuse(self, "", 2)
   end
   record.open = true
+  mailbox.count = RECONNECTS
+  ask(ask_for.COUNT, 0)
   return true
 end
 
@@ -208,7 +238,8 @@ local function close_dropped(user)
   end
 end
 
---- A new connection. While the file is loaded there may be no server yet: it is opened later.
+--- A new connection. One that is asked for while the file is loaded is opened when it is first used, at the latest
+--- before the file's functions are called: who only looks at the file needs no server.
 function Driver:connect()
   local user = state.current
   local number = next_number()
@@ -252,6 +283,9 @@ local PS_MODES = { auto = true, disable = true }
 local function driver(name)
   local opt = state.current.env.sysbench.opt or {}
   local there = driver_name()
+  if name and not DRIVERS[name] then
+    state.fatal("invalid database driver name: '" .. tostring(name) .. "'")
+  end
   if (name or there) ~= there or not DRIVERS[there] or not PS_MODES[opt.db_ps_mode or "auto"] then
     error("failed to initialize the DB driver", 2)
   end
@@ -264,19 +298,7 @@ return {
     type = statement.TYPE,
     error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
   },
-  --- Opens what the file has asked for while it was loaded.
-  open_deferred = function(user)
-    while user.deferred and user.deferred[1] do
-      local number = table.remove(user.deferred, 1)
-      local record = connections[number]
-      if record then
-        if ask(ask_for.CONNECT, number) ~= DONE then
-          error("connection creation failed", 0)
-        end
-        record.open = true
-      end
-    end
-  end,
+  open_deferred = open_deferred,
   --- Forgets all that the user has: its connections are closed.
   forget = function(user)
     for number in pairs(user.connections) do

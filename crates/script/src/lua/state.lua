@@ -56,12 +56,34 @@ function state.sleep(seconds)
   state.ask(state.ask_for.SLEEP, 0)
 end
 
---- A line of the log that sysbench prints in addition to the error.
-function state.alert(text)
+-- The last line of the log, and how often it has come again since it was printed.
+local last_line, repeated = nil, 0
+
+--- A line of the log that sysbench prints in addition to the error. One that comes several times in a
+--- row is printed once, and counted when another comes.
+local function log(level, text, verbosity)
   local opt = state.current.env.sysbench.opt
-  if not opt or (opt.verbosity or 1) >= 1 then
-    host.print("ALERT: " .. text .. "\n")
+  if opt and (opt.verbosity or 1) < verbosity then
+    return
   end
+  local line = level .. ": " .. text .. "\n"
+  if line == last_line then
+    repeated = repeated + 1
+    return
+  end
+  if repeated > 0 then
+    host.print(string.format("(last message repeated %d times)\n", repeated))
+  end
+  last_line, repeated = line, 0
+  host.print(line)
+end
+
+function state.fatal(text)
+  log("FATAL", text, 0)
+end
+
+function state.alert(text)
+  log("ALERT", text, 1)
 end
 
 --- The address of a function of the engine, as a C function of this type.

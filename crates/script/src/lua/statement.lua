@@ -96,8 +96,7 @@ Integer.set_rand_str, Real.set_rand_str = is_no_text, is_no_text
 local METHODS = {
   [TYPE.TINYINT] = Integer, [TYPE.SMALLINT] = Integer, [TYPE.INT] = Integer,
   [TYPE.BIGINT] = Integer, [TYPE.FLOAT] = Real, [TYPE.DOUBLE] = Real,
-  [TYPE.TIME] = Text, [TYPE.DATE] = Text, [TYPE.DATETIME] = Text,
-  [TYPE.TIMESTAMP] = Text, [TYPE.CHAR] = Text, [TYPE.VARCHAR] = Text,
+  [TYPE.CHAR] = Text, [TYPE.VARCHAR] = Text,
 }
 
 -- The metatables of parameters, by their types; and which metatables are some.
@@ -115,9 +114,6 @@ for kind, methods in pairs(METHODS) do
   }
   metatables[kind], is_of_parameter[meta] = meta, true
 end
-
--- What a time has at most as text: a date, a time and six digits of its second.
-local LONGEST_TIME = 26
 
 local function new_parameter(kind, capacity)
   local cell = ffi.new("loadstone_value")
@@ -153,8 +149,6 @@ function Statement:bind_create(kind, capacity)
     if type(capacity) ~= "number" or capacity < 0 then
       error("a parameter of the type CHAR or VARCHAR needs its greatest length", 2)
     end
-  else
-    capacity = LONGEST_TIME
   end
   return new_parameter(kind, capacity)
 end

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use loadstone_script::{ScriptError, Watches, Wish};
 
-use crate::fed::{Script, events, serve};
+use crate::fed::{Said, Script, events, serve};
 
 fn told(source: &str) -> String {
     let script = Script::new(source);
@@ -71,6 +71,25 @@ fn a_script_that_takes_all_memory_is_told_of_and_others_go_on() {
     let text = error.to_string();
     assert!(text.contains("script.lua: not enough memory"), "{text}");
     serve(modest, &Wish::ThreadRun, &mut events(1)).expect("it has enough");
+}
+
+#[test]
+fn a_call_of_0_5_that_runs_out_of_memory_says_so() {
+    let mut script = Script::new(
+        "function sysbench.hooks.sql_error_ignorable()
+           local t = {} while true do t[#t + 1] = {} end
+         end
+         function event() db_query('SELECT 1') end",
+    );
+    script.plan.memory_bytes = 32 << 20;
+    let mut user = script.user().expect("a user");
+    let mut give = events(1);
+    let mut server = |request: &str| match request {
+        "SELECT 1" => Said::Refused(1146, "nothing there"),
+        other => give(other),
+    };
+    let error = serve(&mut user, &Wish::ThreadRun, &mut server).expect_err("no memory");
+    assert!(error.to_string().contains("script.lua: not enough memory"), "{error}");
 }
 
 /// Interrupts the states once a turn has lasted for a while; returns the place that was reported.

@@ -12,7 +12,7 @@ use crate::fed::Script;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn inspector(script: &Script) -> Inspector {
-    Inspector::open(script.plan.clone()).expect("a thread")
+    Inspector::open(script.plan.clone(), None).expect("a thread")
 }
 
 #[test]
@@ -95,6 +95,34 @@ impl Server for Refusing {
             _ => Answer::Done,
         }
     }
+}
+
+#[test]
+fn statements_at_the_top_of_a_file_ask_the_server_that_it_is_loaded_with() {
+    let script = Script::new(
+        "print('first')
+         con = sysbench.sql.driver():connect()
+         print(pcall(con.query, con, 'SELECT 1'))
+         print(con:disconnect())
+         function prepare() end",
+    );
+    let server = Some(Box::new(Refusing) as Box<dyn Server + Send>);
+    let inspector = Inspector::open(script.plan.clone(), server).expect("a thread");
+    let contents =
+        inspector.contents().recv_timeout(PATIENCE).expect("an answer").expect("it loads");
+    let refused = "false\tSQL error, errno = 1146, state = '42S02': nothing there\n";
+    assert_eq!(contents.printed, format!("first\n{refused}true\n"));
+    assert_eq!(contents.functions, ["prepare"]);
+}
+
+#[test]
+fn what_a_file_has_printed_before_it_failed_is_kept() {
+    let script = Script::new("print('loaded') error('no further')");
+    let inspector = inspector(&script);
+    let failed = inspector.contents().recv_timeout(PATIENCE).expect("an answer");
+    assert!(matches!(failed, Err(ScriptError::Load { .. })));
+    let printed = inspector.printed().recv_timeout(PATIENCE).expect("an answer");
+    assert_eq!(printed.expect("an output"), "loaded\n");
 }
 
 #[test]

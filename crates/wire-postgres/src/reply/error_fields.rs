@@ -35,9 +35,11 @@ impl Report {
             Some(code) => (state, ErrorCode { family: FAMILY, code }),
             None => (UNKNOWN_STATE, error_code(&UNKNOWN_STATE)),
         };
+        let position =
+            field(b'P').and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
         let message = plain(field(b'M').unwrap_or_default(), MESSAGE);
         Self {
-            error: ServerError { code, sql_state, message },
+            error: ServerError { code, sql_state, message, position },
             is_fatal: matches!(severity, b"FATAL" | b"PANIC"),
             is_warning: severity == b"WARNING",
         }
@@ -48,7 +50,12 @@ impl Report {
 pub(crate) fn old_error(text: &[u8]) -> WireError {
     let state = *b"08004";
     let message = plain(text.trim_ascii(), MESSAGE);
-    WireError::Server(ServerError { code: error_code(&state), sql_state: state, message })
+    WireError::Server(ServerError {
+        code: error_code(&state),
+        sql_state: state,
+        message,
+        position: None,
+    })
 }
 
 #[cfg(test)]

@@ -33,9 +33,9 @@ const DONE: Completion = Completion {
 };
 const READ: Completion = Completion { rows: 1, has_result_set: true, ..DONE };
 
-fn failed(state: &[u8; 5], message: &str) -> Reply {
+fn failed(state: &[u8; 5], message: &str, position: Option<u32>) -> Reply {
     let (code, message) = (error_code(state), message.to_owned());
-    Reply::Failed(Box::new(ServerError { code, sql_state: *state, message }))
+    Reply::Failed(Box::new(ServerError { code, sql_state: *state, message, position }))
 }
 
 fn wrote(affected_rows: u64) -> Completion {
@@ -83,7 +83,7 @@ fn queries() -> Vec<Case> {
             "a syntax error",
             query,
             &[(b'E', SYNTAX), (b'Z', b"I")],
-            failed(b"42601", "syntax error"),
+            failed(b"42601", "syntax error", Some(1)),
         ),
         case(
             "a table made of a query",
@@ -114,7 +114,7 @@ fn long_queries() -> Vec<Case> {
             "an error among rows",
             query,
             &[(b'T', ONE_COLUMN), (b'D', ONE_ROW), (b'E', SYNTAX), (b'Z', b"E")],
-            failed(b"42601", "syntax error"),
+            failed(b"42601", "syntax error", Some(1)),
         ),
         case(
             "what may come at any time",
@@ -168,7 +168,7 @@ fn prepares() -> Vec<Case> {
             "a prepare that fails",
             prepare,
             &[(b'E', SYNTAX), (b'Z', b"I")],
-            failed(b"42601", "syntax error"),
+            failed(b"42601", "syntax error", Some(1)),
         ),
     ]
 }
@@ -210,7 +210,7 @@ fn executions() -> Vec<Case> {
             "a commit that fails at the sync",
             execute,
             &[(b'2', b""), (b'n', b""), (b'C', b"INSERT 0 1\0"), (b'E', DEADLOCK), (b'Z', b"I")],
-            failed(b"40P01", "deadlock detected"),
+            failed(b"40P01", "deadlock detected", None),
         ),
         case(
             "a portal with more rows",
@@ -223,7 +223,7 @@ fn executions() -> Vec<Case> {
             "a sync that fails",
             Exchange::Sync,
             &[(b'E', DEADLOCK), (b'Z', b"I")],
-            failed(b"40P01", "deadlock detected"),
+            failed(b"40P01", "deadlock detected", None),
         ),
     ]
 }
@@ -335,7 +335,7 @@ fn each_command_of_a_pipeline_has_a_reply_and_so_has_its_end() {
 #[test]
 fn after_a_failure_a_pipeline_goes_on_at_its_end() {
     let bytes = joined(&[(b'2', b""), (b'E', DEADLOCK), (b'Z', b"E")]);
-    let failure = failed(b"40P01", "deadlock detected");
+    let failure = failed(b"40P01", "deadlock detected", None);
     let (in_failed, next) = (status::IN_TRANSACTION | status::FAILED, [(b'Z', b"I".as_slice())]);
     // The rest of the pipeline may be sent before or after the failure is known.
     for is_known in [false, true] {
@@ -367,7 +367,7 @@ fn a_command_with_a_sync_that_was_skipped_has_failed_too() {
     reader.expect_unit(unsynced(Exchange::Execute, 0));
     reader.expect(Exchange::Execute);
     let bytes = joined(&[(b'2', b""), (b'E', DEADLOCK), (b'Z', b"I")]);
-    let failure = failed(b"40P01", "deadlock detected");
+    let failure = failed(b"40P01", "deadlock detected", None);
     assert_eq!(read_in_pieces(&mut reader, &bytes, 100), Ok(vec![failure.clone(), failure]));
 }
 

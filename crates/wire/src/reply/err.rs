@@ -24,7 +24,7 @@ pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, WireError> {
         }
     }
     let message = plain(cursor.rest(), MESSAGE); // string<EOF>
-    Ok(ServerError { code, sql_state, message })
+    Ok(ServerError { code, sql_state, message, position: None })
 }
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ fn failed(number: u16, sql_state: [u8; 5], message: &str) -> Reply {
         code: error_code(number),
         sql_state,
         message: message.to_owned(),
+        position: None,
     }))
 }
 

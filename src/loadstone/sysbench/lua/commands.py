@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +19,6 @@ from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors
 from loadstone.sysbench.report_writer import write
 from loadstone.sysbench.settings import Settings
-from loadstone.sysbench.targets import Place
 from loadstone.workloads.scripts.given import Values
 
 _DECLARED = "sysbench.cmdline.call_command"
@@ -51,8 +49,8 @@ def run_command_of_script(
     with starting.servers(given, settings, is_dry=is_dry, command=hook) as places:
         targets = [place.endpoint.target for place in places]
         plan = planning.command_of(workload, settings, given, targets, users)
-        heard = errors.Heard(plan, log)
-        watched = _Watched(places, heard, hook)
+        heard = errors.Heard(plan, log, places)
+        watched = _Watched(heard, hook)
         endpoints = [place.endpoint for place in places]
         with Interrupts() as interrupts:
             run_command(plan, endpoints, watched.take, interrupts)
@@ -66,7 +64,6 @@ def run_command_of_script(
 class _Watched:
     """The outcome of a command."""
 
-    places: Sequence[Place]
     heard: errors.Heard
     called: str
 
@@ -82,7 +79,7 @@ class _Watched:
             case End():
                 if record.error:
                     failed = errors.lines(
-                        record.error, self.heard.errors, self.places, self.heard.plan, self.called
+                        record.error, self.heard.errors, self.heard.plan, self.called
                     )
                     raise Fatal(*failed)
                 return True

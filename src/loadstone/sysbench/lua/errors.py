@@ -17,7 +17,6 @@ from loadstone.sysbench.targets import NOT_INITIALISED, Place, driver_problem
 _HOOK = re.compile(r"`(\w+)' of user \d+ (failed: |did not come back: )", re.ASCII)
 _OF_THREADS = ("thread_init",)
 _ERRNO = re.compile(r"SQL error, errno = (\d+)")
-_SQL_ERROR = re.compile(r"SQL error, errno = (\d+), .*", re.DOTALL)
 _EXIT = re.compile(r"the script called os\.exit\((-?\d+)\)$")
 _ROWS = re.compile(r"db_bulk_insert_\w+\(\) failed")
 # The second is of the functions of 0.5.
@@ -35,18 +34,22 @@ class Heard:
 
     plan: Plan
     log: Log
+    places: Sequence[Place]
     errors: list[FirstError] = field(default_factory=list)
+    """The last one of each code."""
 
     def take(self, error: FirstError) -> None:
-        """Keep the error; print it at once if it is a statement's and not to be ignored."""
-        self.errors.append(error)
+        """Keep the error; print it at once if it is not to be ignored."""
+        self.errors = [*(each for each in self.errors if each.code != error.code), error]
         script = self.plan.workload.script
         ignored = script.ignore_errors if script else ()
         if error.preparing:
             # sysbench never ignores these.
             lines = messages.of_preparing(error)
         elif error.statement is not None and ignored is not None and error.code not in ignored:
-            lines = messages.of_driver(error, is_prepared=False)
+            lines = messages.of_driver(error, is_prepared=error.prepared)
+        elif error.target is not None:
+            lines = messages.connection_lines(_as_failure(error), self.places[error.target])
         else:
             return
         for line in lines:
@@ -62,7 +65,6 @@ def check_exit(message: str) -> None:
 def lines(
     failure: EngineFailure,
     errors: Sequence[FirstError],
-    places: Sequence[Place],
     plan: Plan,
     command: str,
 ) -> tuple[str, ...]:
@@ -80,25 +82,21 @@ def lines(
         return (failure.message,)
     hook = command if found[1] == "command" else found[1]
     verb = "failed: " if found[2] == "failed: " else "failed: it did not come back: "
-    why = _as_of_api(failure.message[found.end() :], errors)
+    why = failure.message[found.end() :]
     said = (
-        *_of_driver(failure, errors, places, plan),
+        *_of_driver(failure, errors, plan),
         f"`{hook}' function {verb}{why}",
     )
     return (*said, "Thread initialization failed!") if hook in _OF_THREADS else said
 
 
-def _of_driver(
-    failure: EngineFailure, errors: Sequence[FirstError], places: Sequence[Place], plan: Plan
-) -> tuple[str, ...]:
-    place = places[failure.target or 0]
+def _of_driver(failure: EngineFailure, errors: Sequence[FirstError], plan: Plan) -> tuple[str, ...]:
     if NOT_INITIALISED in failure.message and plan.workload.script:
         told = plan.workload.script.general
         problem = driver_problem(str(told["db_driver"]), str(told["db_ps_mode"]))
         return (problem,) if problem else ()
     if any(text in failure.message for text in _NOT_CONNECTED):
-        refused = next((error for error in reversed(errors) if error.statement is None), None)
-        return messages.connection_lines(_as_failure(refused), place) if refused else ()
+        return ()  # printed when it came
     found = _ERRNO.search(failure.message)
     known = [error for error in errors if found and error.number == int(found[1])]
     if _ROWS.search(failure.message):
@@ -106,17 +104,6 @@ def _of_driver(
     if not known or known[-1].statement is not None:
         return ()
     return messages.of_driver(known[-1], is_prepared=True)
-
-
-def _as_of_api(why: str, errors: Sequence[FirstError]) -> str:
-    """Why a hook failed; sysbench has one text for every statement that cannot be prepared."""
-    found = _SQL_ERROR.search(why)
-    known = [error for error in errors if found and error.number == int(found[1])]
-    return f"{why[: found.start()]}SQL API error" if found and _is_of_preparing(known) else why
-
-
-def _is_of_preparing(errors: Sequence[FirstError]) -> bool:
-    return bool(errors) and errors[-1].preparing
 
 
 def _as_failure(error: FirstError) -> EngineFailure:

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone import engine
-from loadstone.model.engine_plan import script_document
-from loadstone.model.plan import ScriptSpec, WorkloadSpec
+from loadstone.lab.step.order import steps_of
+from loadstone.model.engine_plan import script_document, step_document
+from loadstone.model.plan import Plan, ScriptSpec, WorkloadSpec
 from loadstone.servers.redact import blank_arguments
 from loadstone.sysbench import planning, starting
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Log, warn_of_file
-from loadstone.sysbench.lua import commands
+from loadstone.sysbench.lua import commands, errors
 from loadstone.sysbench.oltp.tests import STANDARD_INPUT
 from loadstone.sysbench.report_writer import OpenScript, told_as_fatal, write
 from loadstone.sysbench.settings import Settings, version_of
+from loadstone.sysbench.targets import NotPlaced, Place, places_of
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.general import General, general_options
 from loadstone.workloads.scripts.given import Values
@@ -55,16 +57,17 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
     if path in STANDARD_INPUT:
         _make_rereadable()
     asked = _Asked(path, line, settings, given, log)
-    contents = _opened(_spec(asked, {})).contents
+    opened = _opened(asked)
+    contents = opened.contents
     if not _is_loaded_once(line.command, contents):
-        write(contents.printed)
+        _tell(asked, contents.printed, opened.script)
     if line.command is None:
         return 0
     options = _options(line, contents)
     _warn_of_file(asked, contents)
     _check_command(asked, line.command, contents)
     spec = _spec(asked, options)
-    opened = _opened(spec)
+    opened.script.give(json.dumps(script_document(spec, ())))
     _check(asked, opened)
     if line.command == "help" and "help" not in contents.commands:
         return _help(asked, opened)
@@ -92,8 +95,9 @@ def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) ->
         Fatal: it cannot be loaded.
     """
     _make_rereadable()
-    contents = _opened(_spec(_Asked(STANDARD_INPUT[0], line, settings, given, log), {})).contents
-    write(contents.printed)
+    asked = _Asked(STANDARD_INPUT[0], line, settings, given, log)
+    opened = _opened(asked)
+    _tell(asked, opened.contents.printed, opened.script)
     return 0
 
 
@@ -118,6 +122,7 @@ def _spec(asked: _Asked, options: dict[str, str]) -> ScriptSpec:
         general=general_options(asked.given) | _limits(asked.settings),
         arguments=tuple(os.fsdecode(word) for word in words),
         ignore_errors=None if restart_on == "all" else restart_on,
+        each_error=True,
         distribution=planning.distribution_of(asked.given),
         version=version_of(asked.settings.compat),
     )
@@ -129,10 +134,48 @@ def _limits(settings: Settings) -> General:
     return {**limits, "rate": settings.rate}
 
 
-def _opened(spec: ScriptSpec) -> OpenScript:
+def _opened(asked: _Asked) -> OpenScript:
+    spec = _spec(asked, {})
+    plan = _plan_of_loading(asked, spec)
+    served = None
+    if plan is not None:
+        endpoints = [place.endpoint for place in plan[1]]
+        served = step_document(plan[0], steps_of(plan[0])[0], endpoints)
     with told_as_fatal():
-        script = engine.script(json.dumps(script_document(spec, ())))
-        return OpenScript(script, script.contents())
+        script = engine.script(json.dumps(script_document(spec, ())), served)
+        try:
+            return OpenScript(script, script.contents())
+        except engine.ScriptRefused:
+            _tell(asked, script.printed(), script)
+            raise
+
+
+def _plan_of_loading(asked: _Asked, spec: ScriptSpec) -> tuple[Plan, tuple[Place, ...]] | None:
+    """The plan to load the script by, whose file may query the servers.
+
+    None if the options name no server or a bad one, which is told when a command needs it, and for
+    a dry run.
+    """
+    if asked.given.switch("mysql_dry_run"):
+        return None
+    try:
+        places = places_of(asked.given, asked.settings.compat)
+        workload = WorkloadSpec(name=Path(asked.path).stem, tables=1, table_size=1, script=spec)
+        targets = [place.endpoint.target for place in places]
+        return planning.command_of(workload, asked.settings, asked.given, targets, 1), places
+    except (NotPlaced, Fatal):
+        return None
+
+
+def _tell(asked: _Asked, printed: str, script: engine.Script) -> None:
+    """Print what the script has printed while it was loaded, and the servers' refusals."""
+    write(printed)
+    if refusals := script.refusals():
+        plan = _plan_of_loading(asked, _spec(asked, {}))
+        assert plan is not None, "it has had servers"
+        heard = errors.Heard(plan[0], asked.log, plan[1])
+        for error in refusals:
+            heard.take(error)
 
 
 def _options(line: CommandLine, contents: engine.ScriptContents) -> dict[str, str]:

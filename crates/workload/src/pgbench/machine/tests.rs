@@ -193,7 +193,7 @@ fn errors_and_what_is_done_are_printed_where_that_is_asked_for() {
         let code = Code::of_state(&sql_state).expect("a state");
         let code = ErrorCode { family: Family::new("postgresql"), code };
         let message = "no luck".to_owned();
-        run.machine.failed(&ServerError { code, sql_state, message });
+        run.machine.failed(&ServerError { code, sql_state, message, position: None });
     }
     let expected = "pgbench: client 7 executing \\set\n\
                     pgbench: client 7 sending SELECT 3\n\
