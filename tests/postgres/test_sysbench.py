@@ -221,7 +221,7 @@ def test_what_is_left_open_comes_from_libpq(beside: Beside) -> None:
 OF_ERRORS = """
     function event()
       local con = sysbench.sql.driver():connect()
-      local function try(f, ...) local ok, told = pcall(f, ...) print(ok, told) end
+      local function try(f, ...) local ok, why = pcall(f, ...) print(ok, why) end
       for _ = 1, 2 do try(con.prepare, con, "SELECT * FROM nowhere") end
       try(con.prepare, con, "SELECT 1,\\n\\tnobody,\\n 2")
       local ones, twos = string.rep("1, ", 30), string.rep(", 2", 30)

@@ -81,8 +81,8 @@ SCRIPTS = {
         function event()
           local con = sysbench.sql.driver():connect()
           local function try(f, ...)
-            local ok, told = pcall(f, ...)
-            print(ok, type(told) == "table" and told.errcode or told)
+            local ok, why = pcall(f, ...)
+            print(ok, type(why) == "table" and why.errcode or why)
           end
           for _ = 1, 2 do try(con.prepare, con, "SELECT * FROM nowhere") end
           con:query("CREATE TEMPORARY TABLE kept (a INT PRIMARY KEY)")
@@ -100,9 +100,9 @@ SCRIPTS = {
     """,
     "each_hook.lua": """
         local called = 0
-        function sysbench.hooks.sql_error_ignorable(told)
+        function sysbench.hooks.sql_error_ignorable(failed)
           called = called + 1
-          print(called, told.sql_errno, told.sql_state, told.query)
+          print(called, failed.sql_errno, failed.sql_state, failed.query)
           return called < 3
         end
         function sysbench.hooks.before_restart_event() print("again") end

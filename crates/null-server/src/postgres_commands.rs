@@ -27,7 +27,7 @@ const NOT_SUPPORTED: (u16, &str) = (1235, "0A000");
 /// invalid_parameter_value
 const WRONG_VALUE: (u16, &str) = (1231, "22023");
 
-/// How many characters of a statement are told that has no answer.
+/// How many characters an error shows of a statement that has no answer.
 const ASKED_MAX: usize = 70;
 
 /// What comes of one of the messages.

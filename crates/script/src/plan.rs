@@ -26,7 +26,7 @@ pub struct ScriptPlan {
     pub given: BTreeMap<String, String>,
     /// Errors of the server after which an event restarts.
     pub ignored_errors: IgnoredErrors,
-    /// Whether each error that is not ignored is told, and not only the first of each code.
+    /// Whether each error that is not ignored is reported, and not only the first of each code.
     pub each_error: bool,
     /// The error code that a script gets if there is no server.
     pub gone: Code,

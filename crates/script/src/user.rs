@@ -7,10 +7,10 @@ use std::sync::Arc;
 use mlua::{Table, Thread};
 
 use crate::ScriptError;
+use crate::options::configure;
 use crate::plan::ScriptPlan;
 use crate::request::{Answer, Request};
 use crate::state::State;
-use crate::vm::configure;
 
 /// What a user can run: functions of its script. A function that the script does not have does
 /// nothing.

@@ -56,7 +56,7 @@ class ScriptSpec(Frozen):
     """Whether one text may hold several statements; the server refuses it otherwise."""
 
     each_error: bool = False
-    """Whether each error that is not ignored is told, and not only the first of each code."""
+    """Whether each error that is not ignored is reported, and not only the first of each code."""
 
     distribution: Distribution = Special()
     version: str = "1.0.20"

@@ -35,7 +35,7 @@ pub struct ScriptSpec {
     /// Whether one text may hold several statements. Without, the server refuses such a text.
     #[serde(default = "yes")]
     pub several_statements: bool,
-    /// Whether each error that is not ignored is told, and not only the first of each code.
+    /// Whether each error that is not ignored is reported, and not only the first of each code.
     #[serde(default)]
     pub each_error: bool,
     /// The distribution that `sysbench.rand.default` draws from.

@@ -61,7 +61,7 @@ impl Settings {
         })
     }
 
-    /// Whether each error of this code is told, not only the first.
+    /// Whether each error of this code is reported, not only the first.
     pub(crate) fn tells_each(&self, code: ErrorCode) -> bool {
         self.script.as_ref().is_some_and(|script| script.each_error) && !self.ignores(code)
     }

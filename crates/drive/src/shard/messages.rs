@@ -18,7 +18,7 @@ pub(crate) enum Message {
     /// A server's refusal that a script got. Sent at once, because the script may print something
     /// about it.
     Refused(FirstError),
-    /// An error of a script that each of them is told of.
+    /// An error of a script, all of which are reported.
     Told(FirstError),
     /// A script failed in its final part.
     Complaint(String),

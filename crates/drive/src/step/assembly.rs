@@ -241,7 +241,7 @@ fn scripted_users(
     let mut user_at = |place: Place| {
         let user = vm.user(place.number)?;
         if user.is_loading() {
-            // What it will have is not known yet; whoever inspected the script has seen it loaded.
+            // What it will have is not known yet; the inspector of the script has loaded it whole.
         } else if is_run {
             vm.check_run(&user)?;
         } else if vm.command(&user)? == Command::Single && place.number > 0 {

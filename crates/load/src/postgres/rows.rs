@@ -5,7 +5,7 @@ use crate::range::Range;
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
-use loadstone_workload::layout::{BINARY_END, BINARY_HEADER, RowSource};
+use loadstone_workload::layout::RowSource;
 
 /// The size of a message with rows, or of an INSERT statement.
 const PIECE: usize = 256 * 1024;
@@ -56,17 +56,17 @@ pub(super) fn send(
 fn copy(client: &mut Client, source: &RowSource, range: Range, columns: &str) -> Result<u64, Halt> {
     let Range { table, first, last, .. } = range;
     let mut next = first;
-    let completion = if source.has_binary_rows() {
+    let completion = if let Some(form) = source.binary() {
         client.load_local(&format!("COPY {columns} FROM STDIN (FORMAT binary)"), |piece| {
             if next == first {
-                piece.extend_from_slice(BINARY_HEADER);
+                form.begin(piece);
             }
             // One more than there are rows: the end.
             let start = piece.len();
             while piece.len() - start < PIECE && next <= last + 1 {
                 match next <= last {
-                    true => source.write_row_binary(table, next, piece),
-                    false => piece.extend_from_slice(&BINARY_END),
+                    true => source.write_row_binary(form, table, next, piece),
+                    false => form.end(piece),
                 }
                 next += 1;
             }

@@ -39,6 +39,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// How loaded rows are punctuated.
     fn punctuation(&self, notation: Notation) -> &'static Punctuation;
 
+    /// How rows are sent in the form in which the server holds their values, if it takes them so.
+    fn binary_rows(&self) -> Option<&'static dyn BinaryRows> {
+        None
+    }
+
     /// A text as written in such a row, between the quotes.
     fn escaped(&self, notation: Notation, text: &str) -> String;
 
@@ -69,6 +74,24 @@ pub enum Notation {
     Stream,
     /// In `INSERT … VALUES`.
     Values,
+}
+
+/// A stream of rows in which each value has the form of its column's type.
+pub trait BinaryRows: fmt::Debug + Send + Sync {
+    /// Appends what stands before the first row.
+    fn begin(&self, out: &mut Vec<u8>);
+
+    /// Appends the start of a row of so many values.
+    fn row(&self, values: u16, out: &mut Vec<u8>);
+
+    /// Appends a value of a column of the type `INTEGER`.
+    fn integer(&self, value: i32, out: &mut Vec<u8>);
+
+    /// Appends a text that `write` appends.
+    fn text(&self, write: &mut dyn FnMut(&mut Vec<u8>), out: &mut Vec<u8>);
+
+    /// Appends what stands behind the last row.
+    fn end(&self, out: &mut Vec<u8>);
 }
 
 /// How a row is punctuated.

@@ -15,7 +15,7 @@ mod postgres;
 mod words;
 
 pub(crate) use contract::spelled;
-pub use contract::{Dialect, ForeignKey, LateKey, NewTable, Notation, Punctuation};
+pub use contract::{BinaryRows, Dialect, ForeignKey, LateKey, NewTable, Notation, Punctuation};
 pub use mysql::MySql;
 pub use postgres::PostgreSql;
 pub use words::Word;

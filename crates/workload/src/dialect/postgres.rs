@@ -1,7 +1,8 @@
 //! The dialect of PostgreSQL.
 
-use super::contract::{Dialect, ForeignKey, LateKey, NewTable, Notation, Punctuation};
+use super::contract::{BinaryRows, Dialect, ForeignKey, LateKey, NewTable, Notation, Punctuation};
 use super::words::Word;
+use loadstone_wire_postgres::copy::binary;
 
 /// PostgreSQL.
 #[derive(Copy, Clone, Debug)]
@@ -78,6 +79,10 @@ impl Dialect for PostgreSql {
         }
     }
 
+    fn binary_rows(&self) -> Option<&'static dyn BinaryRows> {
+        Some(&PostgreSql)
+    }
+
     /// A session has `standard_conforming_strings`: in a statement only the quote means something.
     fn escaped(&self, notation: Notation, text: &str) -> String {
         match notation {
@@ -145,6 +150,29 @@ impl Dialect for PostgreSql {
     fn with_comment(&self, create: &str, name: &str, comment: &str) -> String {
         let comment = self.escaped(Notation::Values, comment);
         format!("{create}; COMMENT ON TABLE {name} IS '{comment}'")
+    }
+}
+
+/// The binary format of COPY.
+impl BinaryRows for PostgreSql {
+    fn begin(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(binary::HEADER);
+    }
+
+    fn row(&self, values: u16, out: &mut Vec<u8>) {
+        binary::begin_row(out, values);
+    }
+
+    fn integer(&self, value: i32, out: &mut Vec<u8>) {
+        binary::put_int4(out, value);
+    }
+
+    fn text(&self, write: &mut dyn FnMut(&mut Vec<u8>), out: &mut Vec<u8>) {
+        binary::put_with(out, write);
+    }
+
+    fn end(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&binary::END);
     }
 }
 

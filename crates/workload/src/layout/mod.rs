@@ -13,7 +13,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use kind::LayoutKind;
-pub use loadstone_wire_postgres::copy::binary::{END as BINARY_END, HEADER as BINARY_HEADER};
 pub use rows::RowSource;
 
 use crate::dialect::{Dialect, LateKey, NewTable, spelled, usual_dialect};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::kind::LayoutKind;
-use crate::dialect::{Dialect, Notation};
+use crate::dialect::{BinaryRows, Dialect, Notation};
 use crate::distribution::Sampler;
 use crate::random::{Purpose, Random};
 use crate::row_writer::RowWriter;
@@ -11,7 +11,6 @@ use crate::templates::TableRows;
 use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::tpcc::Population;
 use crate::tpcc::schema::Table;
-use loadstone_wire_postgres::copy::binary;
 
 /// The stock of each hot product: more than a day at a million sales per second uses up, in a
 /// `BIGINT`.
@@ -56,26 +55,22 @@ impl RowSource {
         self.write_row(table, id, Notation::Stream, out);
     }
 
-    /// Whether [`Self::write_row_binary`] knows the types of the tables' columns.
+    /// The form for [`Self::write_row_binary`], if the server takes one and the types of the
+    /// columns are known.
     #[must_use]
-    pub fn has_binary_rows(&self) -> bool {
-        self.kind == LayoutKind::Sbtest
+    pub fn binary(&self) -> Option<&'static dyn BinaryRows> {
+        self.dialect.binary_rows().filter(|_| self.kind == LayoutKind::Sbtest)
     }
 
-    /// Appends the row of an id in the binary format of PostgreSQL's COPY, which its server reads
-    /// in less time than texts. The types are those of [`LoadLayout`](super::LoadLayout)'s table.
-    ///
-    /// # Panics
-    /// If not [`Self::has_binary_rows`].
-    pub fn write_row_binary(&self, table: u32, id: u64, out: &mut Vec<u8>) {
-        assert!(self.has_binary_rows(), "other tables are loaded as texts");
+    /// Appends the row of an id of one of sysbench's tables in this form.
+    pub fn write_row_binary(&self, form: &dyn BinaryRows, table: u32, id: u64, out: &mut Vec<u8>) {
         let mut random = Random::new(self.seed, Purpose::Rows, &[u64::from(table), id]);
-        binary::begin_row(out, 4);
-        // Both columns are of the type INTEGER, and a table has no more rows than that counts.
-        binary::put_int4(out, id as i32);
-        binary::put_int4(out, self.k.draw(&mut random) as i32);
+        form.row(4, out);
+        // A table has no more rows than an INTEGER counts.
+        form.integer(id as i32, out);
+        form.integer(self.k.draw(&mut random) as i32, out);
         for groups in [C_GROUPS, PAD_GROUPS] {
-            binary::put_with(out, |out| push_groups(groups, &mut random, out));
+            form.text(&mut |out| push_groups(groups, &mut random, out), out);
         }
     }
 

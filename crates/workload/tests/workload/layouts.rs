@@ -2,6 +2,7 @@
 //! the same.
 
 use loadstone_workload::LoadLayout;
+use loadstone_workload::dialect::PostgreSql;
 
 fn layout(more: &str) -> LoadLayout {
     let plan = format!(r#"{{"tables": 2, "table_size": 1000{more}}}"#);
@@ -107,10 +108,12 @@ fn rows_have_the_columns_in_both_notations() {
 
 #[test]
 fn a_row_in_binary_has_the_same_values() {
-    let rows = layout("").rows(42).unwrap();
+    let of = |more: &str| layout(more).in_dialect(&PostgreSql).rows(42).unwrap();
+    let rows = of("");
+    let form = rows.binary().unwrap();
     let (mut tsv, mut row) = (Vec::new(), Vec::new());
     rows.write_row_tsv(1, 77, &mut tsv);
-    rows.write_row_binary(1, 77, &mut row);
+    rows.write_row_binary(form, 1, 77, &mut row);
     let (mut rest, mut values) = (&row[2..], Vec::new());
     assert_eq!(row[..2], [0, 4]);
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -122,7 +125,8 @@ fn a_row_in_binary_has_the_same_values() {
         rest = others;
     }
     assert_eq!(format!("{}\n", values.join("\t")).into_bytes(), tsv);
-    assert!(!layout(r#", "kind": "hot""#).rows(42).unwrap().has_binary_rows());
+    assert!(of(r#", "kind": "hot""#).binary().is_none());
+    assert!(layout("").rows(42).unwrap().binary().is_none());
 }
 
 /// A later version must be able to resume a load with the same seed.

@@ -78,6 +78,7 @@ _option = partial(option, own=True)
 )
 @_option(
     "--log-records",
+    "log_records_max",
     type=SIZE,
     metavar="N",
     help=say("Log at most this many answers. [default: 4,000,000]"),
@@ -128,7 +129,7 @@ _option = partial(option, own=True)
 def null_server(as_json: bool, **asked: Any) -> None:
     """Answer every query at once, or as a script says."""
     script = _script(asked["script"])
-    if asked["log_records"] is not None and asked["log"] is None:
+    if asked["log_records_max"] is not None and asked["log"] is None:
         raise click.UsageError(say("--log-records needs --log"))
     if asked["auth"] is not None and asked["protocol"] == "postgresql":
         raise click.UsageError(say("--auth is of MySQL's protocol: PostgreSQL's asks for nothing"))
@@ -199,10 +200,12 @@ def _tls_files(asked: dict[str, Any]) -> Iterator[NullServerTls | None]:
 def _settings(asked: dict[str, Any], tls: NullServerTls | None) -> NullServerSettings:
     from loadstone.model.null_server import NullServerSettings
 
-    same = ("host", "port", "socket", "protocol", "tables", "table_size", "range_rows", "log")
-    given = {name: asked[name] for name in same}
-    auth = asked["auth"] or _AUTH[0]
-    return NullServerSettings(tls=tls, auth=auth, log_records_max=asked["log_records"], **given)
+    same = (
+        "host", "port", "socket", "protocol", "auth", "tables", "table_size", "range_rows", "log",
+        "log_records_max",
+    )  # fmt: skip
+    given = {name: asked[name] for name in same if asked[name] is not None}
+    return NullServerSettings(tls=tls, **given)
 
 
 def _allow_many_descriptors() -> None:

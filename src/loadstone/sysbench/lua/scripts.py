@@ -153,8 +153,8 @@ def _opened(asked: _Asked) -> OpenScript:
 def _plan_of_loading(asked: _Asked, spec: ScriptSpec) -> tuple[Plan, tuple[Place, ...]] | None:
     """The plan to load the script by, whose file may query the servers.
 
-    None if the options name no server or a bad one, which is told when a command needs it, and for
-    a dry run.
+    None if the options name no server or a bad one, which is reported when a command needs it, and
+    for a dry run.
     """
     if asked.given.switch("mysql_dry_run"):
         return None
