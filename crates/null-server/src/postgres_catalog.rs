@@ -63,17 +63,22 @@ pub(crate) fn is_about_the_server(statement: &[u8]) -> bool {
 
 /// The answer to a statement about the server; `None`: it is not known here.
 pub(crate) fn answer(settings: &Settings, statement: &[u8], now: Now) -> Option<Shown> {
-    let text = String::from_utf8_lossy(statement);
-    let lower = text.to_ascii_lowercase();
-    let lower = lower.trim().trim_end_matches(';');
-    if let Some(name) = lower.strip_prefix("show ") {
+    let text = String::from_utf8_lossy(statement).to_ascii_lowercase();
+    let text = text.trim().trim_end_matches(';');
+    if let Some(name) = text.strip_prefix("show ") {
         return setting(settings, name.trim());
     }
-    let asks = |start: &str| lower.starts_with(&format!("select {start}"));
-    let from = |table: &str| lower.contains(&format!("from {table}"));
+    let list = text.strip_prefix("select ")?;
+    of_server(settings, list, now)
+        .or_else(|| of_session(list, now))
+        .or_else(|| of_schema(settings, list))
+}
+
+/// What is behind SELECT, about the server.
+fn of_server(settings: &Settings, list: &str, now: Now) -> Option<Shown> {
+    let asks = |start: &str| list.starts_with(start);
     Some(match () {
-        () if asks("set_config(") => Shown::one("set_config", TEXT, "".into()),
-        () if asks("name, ") && from("pg_settings") => all_settings(settings),
+        () if asks("name, ") && list.contains("from pg_settings") => all_settings(settings),
         () if asks("system_identifier") => {
             Shown::one("system_identifier", BIGINT, Value::Int(i64::from(std::process::id())))
         }
@@ -82,20 +87,43 @@ pub(crate) fn answer(settings: &Settings, statement: &[u8], now: Now) -> Option<
             vec![vec![version(settings), "f".into(), Value::Text(format!("{:.1}", now.uptime_s))]],
         ),
         () if asks("version()") => Shown::one("version", TEXT, version(settings)),
-        () if asks("count(*)") && from("pg_stat_activity") => {
+        () if asks("pg_postmaster_start_time()::text") => {
+            let since = Value::Text(format!("{} s ago", now.uptime_s));
+            Shown::one("pg_postmaster_start_time", TEXT, since)
+        }
+        () if asks("count(*) from pg_stat_activity") => {
             Shown::one("count", BIGINT, Value::Int(now.connected.try_into().unwrap_or(i64::MAX)))
         }
-        () if from("pg_stat_ssl") => {
+        // Its sessions have nothing to show: they wait for nothing, and own nothing.
+        () if list.contains("from pg_stat_activity") => Shown::default(),
+        () => return None,
+    })
+}
+
+/// What is behind SELECT, about the connection that asks.
+fn of_session(list: &str, now: Now) -> Option<Shown> {
+    let asks = |start: &str| list.starts_with(start);
+    Some(match () {
+        () if asks("set_config(") => Shown::one("set_config", TEXT, "".into()),
+        () if list.contains("from pg_stat_ssl") => {
             let (_, cipher) = now.tls.unwrap_or_default();
             Shown::one("cipher", TEXT, cipher.replace("TLS13_", "TLS_").as_str().into())
         }
-        () if lower == "select pg_backend_pid()" => {
+        () if list == "pg_backend_pid()" => {
             Shown::one("pg_backend_pid", BIGINT, Value::Int(now.connection.into()))
         }
-        // Nothing stands between, as far as it can tell.
+        // Nothing stands between, as far as it can say.
         () if asks("inet_client_port()") => Shown::one("inet_client_port", BIGINT, Value::Null),
+        () => return None,
+    })
+}
+
+/// What is behind SELECT, about databases and tables.
+fn of_schema(settings: &Settings, list: &str) -> Option<Shown> {
+    let asks = |start: &str| list.starts_with(start);
+    Some(match () {
         () if asks("current_schema()") => Shown::one("current_schema", TEXT, "public".into()),
-        // Whatever a client connects to exists.
+        // A database to which a client connects exists, whatever its name.
         () if asks("1 from pg_database") => Shown::one("?column?", BIGINT, Value::Int(1)),
         () if asks("c.relname, a.amname") => tables(settings),
         () if asks("c.relname, a.attname, format_type") => columns(settings),
@@ -103,13 +131,6 @@ pub(crate) fn answer(settings: &Settings, statement: &[u8], now: Now) -> Option<
             let rows = names(settings).map(|name| vec![Value::Text(name)]).collect();
             Shown::of(&[("relname", TEXT)], rows)
         }
-        () if asks("pg_postmaster_start_time()::text") => Shown::one(
-            "pg_postmaster_start_time",
-            TEXT,
-            Value::Text(format!("{} s ago", now.uptime_s)),
-        ),
-        // Its sessions have nothing to show: they wait for nothing, and own nothing.
-        () if from("pg_stat_activity") => Shown::default(),
         () => return None,
     })
 }

@@ -7,6 +7,7 @@
 //!
 //! Both belong to the thread that created them: a shard has its own state, and shares nothing.
 
+mod configure;
 mod error;
 mod ffi_mailbox;
 mod ffi_value;

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mlua::Table;
-
 use crate::ScriptError;
-use crate::plan::ScriptPlan;
-use crate::state::State;
 
 /// The value of an option, as a script sees it in `sysbench.opt`.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,34 +170,6 @@ fn size(text: &str) -> Option<f64> {
 
 fn list(text: &str) -> Vec<String> {
     text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-/// Sets the options of a user whose script is loaded.
-pub(crate) fn configure(
-    state: &State,
-    plan: &ScriptPlan,
-    record: &Table,
-) -> Result<(), ScriptError> {
-    if state.options.get().is_none() {
-        let declared = state.declared(record)?;
-        let resolved = resolve(declared.as_deref(), &plan.given)?;
-        let table = state.table()?;
-        for (name, setting) in plan.general.iter().chain(&resolved) {
-            set(&table, name, setting)?;
-        }
-        // Nothing else sets it: a state belongs to one thread.
-        drop(state.options.set(table));
-    }
-    Ok(state.call("configure", (record, state.options.get()))?)
-}
-
-fn set(table: &Table, name: &str, setting: &Setting) -> mlua::Result<()> {
-    match setting {
-        Setting::Bool(value) => table.set(name, *value),
-        Setting::Number(value) => table.set(name, *value),
-        Setting::Text(value) => table.set(name, value.as_str()),
-        Setting::List(values) => table.set(name, values.as_slice()),
-    }
 }
 
 #[cfg(test)]

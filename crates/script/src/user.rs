@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mlua::{Table, Thread};
 
 use crate::ScriptError;
-use crate::options::configure;
+use crate::configure::configure;
 use crate::plan::ScriptPlan;
 use crate::request::{Answer, Request};
 use crate::state::State;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::options::configure;
+use crate::configure::configure;
 use crate::plan::{Output, ScriptPlan};
 use crate::state::State;
 use crate::stream::Stream;

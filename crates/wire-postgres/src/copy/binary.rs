@@ -60,7 +60,9 @@ pub fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&NULL.to_be_bytes()); // Int32
     write(out);
     let length = i32::try_from(out.len() - start - 4).expect("a value of less than 2 GiB");
-    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    if let Some(place) = out.get_mut(start..start + 4) {
+        place.copy_from_slice(&length.to_be_bytes());
+    }
 }
 
 #[cfg(test)]
