@@ -162,7 +162,7 @@ def test_a_load_that_is_driven_once_more_has_no_variants() -> None:
     assert (made.ladder, made.factors, made.repeats) == ((4,), (), 4)
     assert [planned.step.variant for planned in schedule(made)] == 4 * ["default"]
     drive = Drive(protocol="text", seed=7)
-    assert Repeated(drive, WARM).drive(made, made.variants[0], beside=True) == drive
+    assert Repeated(drive, WARM).drive(made, made.variants[0], beside=None) == drive
 
 
 def test_a_server_of_its_own_is_spoken_to_as_the_run_s_was() -> None:
@@ -203,7 +203,7 @@ def test_the_load_is_the_run_s_but_for_the_change() -> None:
     prepared = a_trial("client", "prepared", "on", "off")
     made = experiment_of("text", prepared, 4, ground(), timing(prepared, 60))
     drives = [
-        Repeated(before, prepared).drive(made, variant, beside=True) for variant in made.variants
+        Repeated(before, prepared).drive(made, variant, beside=None) for variant in made.variants
     ]
     assert [drive.protocol for drive in drives] == ["text", "prepared"]
     assert {(drive.arrival.kind, drive.seed, drive.shards) for drive in drives} == {
@@ -213,7 +213,7 @@ def test_the_load_is_the_run_s_but_for_the_change() -> None:
         trial = a_trial("client", name, value)
         made = experiment_of("x", trial, 4, ground(), timing(trial, 60))
         first, second = (
-            Repeated(before, trial).drive(made, variant, beside=True) for variant in made.variants
+            Repeated(before, trial).drive(made, variant, beside=None) for variant in made.variants
         )
         assert first == before.model_copy(update={"arrival": first.arrival})
         assert (second.shards, second.session.isolation) == (

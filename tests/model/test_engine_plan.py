@@ -63,6 +63,21 @@ def test_few_users_share_one_event_loop(users: int, shards: int) -> None:
     assert Drive(shards=4, users_a_shard=16).shards_for(users) == shards
 
 
+@pytest.mark.parametrize(
+    ("family", "cores", "shards"),
+    [
+        ("mysql", 1, 1), ("mysql", 2, 1), ("mysql", 8, 4),
+        ("postgresql", 1, 1), ("postgresql", 2, 2), ("postgresql", 3, 2), ("postgresql", 8, 4),
+    ],
+)  # fmt: skip
+def test_a_server_on_the_same_host_gets_half_of_the_cores(
+    family: str, cores: int, shards: int
+) -> None:
+    assert Drive(shards=cores).beside_the_server(family).shards == shards
+    asked = Drive(shards=cores, shards_asked=True)
+    assert asked.beside_the_server(family) == asked
+
+
 def test_a_limit_of_events_stands_beside_that_of_time() -> None:
     plan = a_plan(events=100, duration_s=60.0)
     document = json.loads(step_document(plan, steps_of(plan)[0], [ENDPOINT]))

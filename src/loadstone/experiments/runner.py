@@ -31,8 +31,8 @@ Describe = Callable[[str, ReadyServer], None]
 class CpuBudget(Protocol):
     """Decides how many processors drive the load of each variant."""
 
-    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
-        """The load settings of a variant, which depend on whether its server is on this machine."""
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: str | None) -> Drive:
+        """The load settings of a variant; the family is its server's, if that is local."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class LocalCpus:
     cores: int
     users_a_shard: int
 
-    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: str | None) -> Drive:
         """The load settings; a server on this machine gets half of the cores."""
         drive = drive_of(experiment, variant, self.cores, self.users_a_shard)
-        return drive.beside_the_server() if beside else drive
+        return drive if beside is None else drive.beside_the_server(beside)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class GeneratorCpus:
 
     cpus: int
 
-    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: str | None) -> Drive:
         """The load settings; they depend only on the processors reserved for the load."""
         return drive_of(experiment, variant, self.cpus, users_a_shard=1)
 
@@ -137,11 +137,12 @@ def plan_of(bench: ExperimentContext, planned: PlannedStep, standing: ReadyServe
     """The plan that the step is a part of."""
     experiment = bench.experiment
     variant = next(each for each in experiment.variants if each.name == planned.step.variant)
-    drive = bench.pace.drive(experiment, variant, beside=standing.beside)
-    drive = drive.at(standing.targets[0].family, [one.facts.flavour for one in standing.looked])
+    family = standing.targets[0].family
+    drive = bench.pace.drive(experiment, variant, beside=family if standing.beside else None)
+    drive = drive.at(family, [one.facts.flavour for one in standing.looked])
     workload = bench.servers.workload(planned.step.workload)
     if bench.servers.only_reads_by_file(workload):
-        drive = drive.reading(standing.targets[0].family)
+        drive = drive.reading(family)
     plan = step_plan(experiment, workload, standing.targets, drive)
     if workload.script:
         return with_general_options(plan, planned.step.concurrency, planned.step.rate)

@@ -129,7 +129,7 @@ class Repeated:
     before: Drive
     trial: Trial
 
-    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: str | None) -> Drive:
         """The load settings of a variant: closed loop, as a fixed rate hides differences."""
         drive = self.before
         if drive.arrival.kind == "open":

@@ -321,11 +321,17 @@ class Drive(Frozen):
         connect = ConnectPolicy(longest_backoff_s=0.1)
         return cls(on_error="continue", pauses_s=1.0, connect=connect)
 
-    def beside_the_server(self) -> Drive:
-        """These settings if the server is on this machine: it gets half of the cores."""
+    def beside_the_server(self, family: str) -> Drive:
+        """These settings if a server of this family is on this machine: it gets half of the cores.
+
+        PostgreSQL has a process for each session, and the kernel wakes it where its client runs:
+        with a single event loop another core is idle in between (docs/decisions/0042).
+        """
         if self.shards_asked:
             return self
-        return self.model_copy(update={"shards": max(1, self.shards // 2)})
+        least = 2 if family == POSTGRESQL else 1
+        shards = min(self.shards, max(least, self.shards // 2))
+        return self.model_copy(update={"shards": shards})
 
     def at(self, family: str, flavours: Iterable[str] = ()) -> Drive:
         """These settings with the default restart errors of servers, unless the user set any."""

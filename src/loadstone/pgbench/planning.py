@@ -77,7 +77,7 @@ def plan_of(asked: Benchmark, endpoint: Endpoint, scale: int, seed: int) -> Plan
         events=asked.transactions,
         events_of_each_user=asked.transactions is not None,
         warmup=WarmupSeconds(warmup_s=0),
-        drive=drive.beside_the_server() if target.is_local else drive,
+        drive=drive.beside_the_server(target.family) if target.is_local else drive,
     )
     kinds = Kinds(
         latency="service" if asked.rate is None else "response",

@@ -499,7 +499,7 @@ def _bench(
     """
     experiment, servers, load = ready.experiment, ready.servers, ready.load
     workload = servers.workload(experiment.workloads[0].name)
-    drive = load.drive(experiment, experiment.variants[0], beside=True)
+    drive = load.drive(experiment, experiment.variants[0], beside=None)
     plan = step_plan(experiment, workload, [one.endpoint.target for one in ready.looked], drive)
     steps = tuple(planned.step for planned in schedule(experiment))
     if (run / STEPS).is_symlink():

@@ -189,9 +189,10 @@ class Request(Load):
         return self.model_copy(update={"flavours": tuple(flavours)})
 
     def _drive_at(self, targets: Sequence[Target]) -> Drive:
-        drive = self.drive.beside_the_server() if any_local(targets) else self.drive
-        drive = drive.at(targets[0].family, self.flavours)
-        return drive.reading(targets[0].family) if self.reads_by_file else drive
+        family = targets[0].family
+        drive = self.drive.beside_the_server(family) if any_local(targets) else self.drive
+        drive = drive.at(family, self.flavours)
+        return drive.reading(family) if self.reads_by_file else drive
 
 
 MixedIn.model_rebuild()

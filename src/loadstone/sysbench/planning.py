@@ -85,7 +85,11 @@ def plan_of(
             duration_s=settings.time_s or LONGEST_S,
             events=settings.events or None,
             warmup=WarmupSeconds(warmup_s=settings.warmup_s),
-            drive=drive.beside_the_server() if any(t.is_local for t in targets) else drive,
+            drive=(
+                drive.beside_the_server(targets[0].family)
+                if any(target.is_local for target in targets)
+                else drive
+            ),
         )
     except ValidationError as error:
         raise Fatal(_told(error)) from error

@@ -123,7 +123,7 @@ def plan_of(
         ladder=(max(dealt.lanes, 1),),
         duration_s=asked.duration_s or LONGEST_S,
         warmup=WarmupSeconds(warmup_s=LEAD_S + asked.warmup_s),
-        drive=drive.beside_the_server() if is_local else drive,
+        drive=drive.beside_the_server(targets[0].family) if is_local else drive,
     )
 
 

@@ -201,7 +201,7 @@ _connection = options_in(Section.CONNECTIONS)
     type=click.IntRange(1, 1024),
     help=say(
         "Threads that drive the load. [default: one per 16 users, at most one per core; half of"
-        " that on the server's own host]"
+        " that on the server's own host, but two with PostgreSQL]"
     ),
 )
 @_connection(
