@@ -281,6 +281,29 @@ SCRIPTS = {
           con:disconnect()
         end
     """,
+    "kept_from_loading.lua": """
+        con = sysbench.sql.driver():connect()
+        con:query("SET @kept = 8")
+        loads = (loads or 0) + 1
+        print("loaded", loads)
+        function prepare()
+          print("prepare", loads, con:query_row("SELECT @kept"))
+          local ok, why = pcall(con.query, con, "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213")
+          print(ok, why.errcode, con:query_row("SELECT @kept"))
+          local statement = con:prepare("SELECT 1 FROM nowhere WHERE 1 = ?")
+        end
+        function cleanup()
+          print("before")
+          pcall(con.query, con, "SELECT 1 FROM nowhere")
+          print("between")
+          con:query("SELECT 2 FROM nowhere")
+        end
+        local commands = {show = {function() print(con:query_row("SELECT @kept")) end}}
+        commands.all = {commands.show[1], sysbench.cmdline.PARALLEL_COMMAND}
+        commands.leave = {function() print("leaving") os.exit(3) end}
+        commands.fail = {function() error("no further") end}
+        sysbench.cmdline.commands = commands
+    """,
     "plain.lua": "function event() end",
     "talking.lua": "print('loaded')\nfunction event() end\nfunction done() end",
     "caught.lua": """
@@ -357,6 +380,13 @@ AGAINST_A_SERVER = [
     "wrong_at_the_top.lua",
     "wrong_at_the_top.lua --events=1 run",
     "freed.lua prepare",
+    "kept_from_loading.lua",
+    "kept_from_loading.lua prepare",
+    "kept_from_loading.lua cleanup",
+    "kept_from_loading.lua show",
+    "kept_from_loading.lua all",
+    "kept_from_loading.lua leave",
+    "kept_from_loading.lua fail",
 ]
 
 
@@ -391,6 +421,49 @@ def test_what_is_sent_before_the_first_event_is_counted(
     ]
     assert counted[0] == counted[1]
     assert int(counted[0][0]) > 5
+
+
+EACH_LOAD_IS_A_ROW = """
+    con = sysbench.sql.driver():connect()
+    con:query("INSERT INTO loads VALUES (1)")
+    function prepare() end
+    function cleanup() end
+    function event() end
+    sysbench.cmdline.commands = {
+      wipe = {function() end}, all = {function() end, sysbench.cmdline.PARALLEL_COMMAND},
+    }
+"""
+COUNT = """
+    con = sysbench.sql.driver():connect()
+    con:query("CREATE TABLE IF NOT EXISTS loads (load_ INT)")
+    print(con:query_row("SELECT COUNT(*) FROM loads"))
+    con:query("DELETE FROM loads")
+"""
+
+
+LOADS = {
+    "": 1,
+    "help": 1,
+    "prepare": 1,
+    "--threads=2 cleanup": 1,
+    "wipe": 1,
+    "all": 1,
+    "--threads=2 all": 3,
+    "--threads=2 --events=2 run": 3,
+}
+
+
+@pytest.mark.parametrize("line", LOADS)
+def test_statements_at_the_top_are_executed_as_often(
+    line: str, ours_here: Program, theirs: Program, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "count.lua").write_text(COUNT)
+    (tmp_path / "load.lua").write_text(EACH_LOAD_IS_A_ROW)
+    for program in (theirs, ours_here):
+        program(*connection, "count.lua")
+        done = program(*connection, "load.lua", *line.split())
+        counted = program(*connection, "count.lua")
+        assert counted.stdout.splitlines()[-1] == str(LOADS[line]), (done, counted)
 
 
 FROM_STDIN = """

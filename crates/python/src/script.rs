@@ -1,20 +1,25 @@
-//! The class `Script` for Python: what a Lua script declares and prints.
+//! The class `Script` for Python: what a Lua script declares, prints and does outside of a load.
 
 use crate::errors;
 use crate::json::to_json;
-use loadstone_drive::{Plan, ScriptSpec, ServerFamily, Servers, ServersHandle};
+use loadstone_drive::record::{FirstError, Printed, Stuck};
+use loadstone_drive::{
+    Clock, Plan, Record, ScriptSpec, ServerFamily, Servers, ServersHandle, Turns,
+};
 use loadstone_script::{
-    Command, Contents, Declared, Inspector, Kind, Pending, Report, ScriptPlan, Server, Wish,
+    Command, Contents, Declared, Inspector, Kind, Pending, Report, Said, ScriptPlan, Server, Wish,
 };
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long one wait may last before Python checks for signals.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a script has to close its connections.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A script that can be inspected. Each method returns when the script has returned control, or was
 /// interrupted by a signal.
@@ -23,32 +28,61 @@ pub(crate) struct Script {
     inspector: Inspector,
     /// The servers that it may query, once they are set.
     servers: OnceLock<ServersHandle>,
+    /// The servers' family.
+    family: ServerFamily,
+    seed: u64,
+    /// The command that it runs.
+    running: Mutex<Option<Running>>,
+    /// Where that has not returned control for long.
+    stuck: Mutex<Vec<Stuck>>,
+}
+
+/// A command that is not over.
+struct Running {
+    pending: Pending<()>,
+    turns: Turns,
+    is_to_end: bool,
+}
+
+impl Running {
+    /// Its end, if that comes within a moment.
+    fn end(&self) -> Option<Result<(), PyErr>> {
+        match self.pending.recv_timeout(POLL_INTERVAL) {
+            Ok(end) => Some(end.map_err(errors::script)),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(errors::lost_script())),
+        }
+    }
 }
 
 impl Script {
     pub(crate) fn open(spec: &str, plan: Option<&str>) -> PyResult<Self> {
+        let plan = plan.map(Plan::from_json).transpose().map_err(errors::plan)?;
+        let seed = plan.as_ref().map_or(0, |plan| plan.seed);
+        let servers = plan.map(Servers::new).transpose().map_err(errors::plan)?;
+        let family = servers.as_ref().map(Servers::family).unwrap_or_default();
         let handle = OnceLock::new();
-        let server = match plan {
-            Some(plan) => {
-                let servers = servers_of(plan)?;
-                drop(handle.set(servers.handle()));
-                Some(Box::new(servers) as Box<dyn Server + Send>)
-            }
-            None => None,
-        };
-        let inspector = Inspector::open(script_plan(spec)?, server).map_err(errors::os)?;
-        Ok(Self { inspector, servers: handle })
+        if let Some(servers) = &servers {
+            drop(handle.set(servers.handle()));
+        }
+        let server = servers.map(|servers| Box::new(servers) as Box<dyn Server + Send>);
+        let plan = script_plan(spec, seed, family)?;
+        let inspector = Inspector::open(plan, server).map_err(errors::os)?;
+        Ok(Self {
+            inspector,
+            servers: handle,
+            family,
+            seed,
+            running: Mutex::default(),
+            stuck: Mutex::default(),
+        })
     }
 
     fn wait<T: Send>(&self, py: Python<'_>, pending: Pending<T>) -> PyResult<T> {
         // Python passes its values between threads, and this one has no other reader.
-        let pending = std::sync::Mutex::new(pending);
-        let wait = || match pending.lock() {
-            Ok(pending) => pending.recv_timeout(POLL_INTERVAL),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
-        };
+        let pending = Mutex::new(pending);
         loop {
-            match py.detach(wait) {
+            match py.detach(|| locked(&pending).recv_timeout(POLL_INTERVAL)) {
                 Ok(told) => return told.map_err(errors::script),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(errors::lost_script()),
@@ -63,11 +97,30 @@ impl Script {
         }
         self.inspector.give_up();
     }
+
+    /// The record of what it has said.
+    fn record_of(&self, said: Said) -> Option<Record> {
+        match said {
+            Said::Printed(bytes) => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                Some(Record::Printed(Printed { text, is_aside: false }))
+            }
+            Said::Refused { executing } => {
+                let error = self.servers.get().and_then(ServersHandle::next_refusal)?;
+                let statement = executing.or(error.statement);
+                Some(Record::Error(FirstError { statement, ..error }))
+            }
+        }
+    }
 }
 
-fn script_plan(spec: &str) -> PyResult<ScriptPlan> {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn script_plan(spec: &str, seed: u64, family: ServerFamily) -> PyResult<ScriptPlan> {
     let spec = ScriptSpec::from_json(spec).map_err(errors::plan)?;
-    Ok(spec.script_plan(0, 1, &ServerFamily::default().usual()))
+    Ok(spec.script_plan(seed, 1, &family.usual()))
 }
 
 fn servers_of(plan: &str) -> PyResult<Servers> {
@@ -89,12 +142,12 @@ impl Script {
 
     /// From now on these options are given to it.
     fn give(&self, spec: &str) -> PyResult<()> {
-        self.inspector.give(script_plan(spec)?);
+        self.inspector.give(script_plan(spec, self.seed, self.family)?);
         Ok(())
     }
 
-    /// The output of its command `help`.
-    fn help(&self, py: Python<'_>) -> PyResult<String> {
+    /// Has it print its help.
+    fn help(&self, py: Python<'_>) -> PyResult<()> {
         self.wait(py, self.inspector.help())
     }
 
@@ -107,30 +160,65 @@ impl Script {
         Ok(())
     }
 
-    /// What it printed before it failed.
-    fn printed(&self, py: Python<'_>) -> PyResult<String> {
-        self.wait(py, self.inspector.printed())
+    /// What it has said since the last call, in order: records as in docs/engine.md, as JSON.
+    fn said(&self) -> PyResult<String> {
+        let said = self.inspector.said().into_iter();
+        let records = said.filter_map(|said| self.record_of(said));
+        let stuck = std::mem::take(&mut *locked(&self.stuck)).into_iter().map(Record::Stuck);
+        to_json(&records.chain(stuck).collect::<Vec<_>>())
     }
 
-    /// The servers' refusals since the last call, as JSON.
-    fn refusals(&self) -> PyResult<String> {
-        let refused = self.servers.get().map(ServersHandle::take_errors);
-        to_json(&refused.unwrap_or_default())
-    }
-
-    /// What its reporting hook prints for these figures: the final hook, or the one for intervals.
-    fn report(&self, py: Python<'_>, figures: Report, is_last: bool) -> PyResult<String> {
+    /// Has its reporting hook print these figures: the final hook, or the one for intervals.
+    fn report(&self, py: Python<'_>, figures: Report, is_last: bool) -> PyResult<()> {
         let wish = if is_last {
             Wish::ReportCumulative(figures)
         } else {
             Wish::ReportIntermediate(figures)
         };
-        self.wait(py, self.inspector.report(wish))
+        self.wait(py, self.inspector.carry_out(wish))
     }
 
-    /// What it prints after the last report of an interval.
-    fn end_reports(&self, py: Python<'_>) -> PyResult<String> {
+    /// Has it print what follows the last report of an interval.
+    fn end_reports(&self, py: Python<'_>) -> PyResult<()> {
         self.wait(py, self.inspector.end_reports())
+    }
+
+    /// Starts a command of the script; `command_is_over` shows what becomes of it.
+    fn begin_command(&self, command: String) {
+        let pending = self.inspector.carry_out(Wish::Command(command));
+        let turns = Turns::new(Clock::start());
+        *locked(&self.running) = Some(Running { pending, turns, is_to_end: false });
+    }
+
+    /// Whether the command is over; waits for a moment. Raises if it failed.
+    fn command_is_over(&self, py: Python<'_>) -> PyResult<bool> {
+        let Some(running) = locked(&self.running).take() else { return Ok(true) };
+        let (mut running, end) = py.detach(move || {
+            let end = running.end();
+            (running, end)
+        });
+        if let Some(end) = end {
+            return end.map(|()| true);
+        }
+        if running.is_to_end {
+            self.give_up();
+        }
+        locked(&self.stuck).extend(running.turns.look_at(self.inspector.watches(), false));
+        *locked(&self.running) = Some(running);
+        Ok(false)
+    }
+
+    /// Asks the command for its end.
+    fn end_command(&self) {
+        if let Some(running) = locked(&self.running).as_mut() {
+            running.is_to_end = true;
+        }
+    }
+
+    /// Closes its connections. A script that does not return control keeps them.
+    fn release(&self, py: Python<'_>) {
+        let pending = Mutex::new(self.inspector.release());
+        py.detach(|| drop(locked(&pending).recv_timeout(FAREWELL)));
     }
 }
 
@@ -148,7 +236,6 @@ struct ContentsDocument {
     functions: Vec<&'static str>,
     hooks: Vec<String>,
     has_init: bool,
-    printed: String,
 }
 
 #[derive(Serialize)]
@@ -169,7 +256,6 @@ impl ContentsDocument {
             functions: contents.functions,
             hooks: contents.hooks,
             has_init: contents.has_init,
-            printed: contents.printed,
         }
     }
 }

@@ -2,11 +2,10 @@
 //! script has a thread of its own, since a script that does not return control must not hold up the
 //! caller.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loadstone_protocol::Code;
 
@@ -14,16 +13,53 @@ use crate::request::{Answer, Request, Server};
 use crate::user::{User, Wish};
 use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
 
-type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>, &Output) + Send>;
-
-/// The output of the script, which outlives a script that could not be loaded.
-type Output = Rc<RefCell<Vec<u8>>>;
+type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>) + Send>;
 
 /// Answers questions about a script.
 #[derive(Debug)]
 pub struct Inspector {
     jobs: Sender<Job>,
     watches: Watches,
+    said: Sayings,
+}
+
+/// What a script lets the user know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Its output.
+    Printed(Vec<u8>),
+    /// The server has refused what it asked for.
+    Refused {
+        /// The text of the prepared statement that it has asked to execute, if that was refused.
+        executing: Option<String>,
+    },
+}
+
+/// What a script has said, in order; it can be taken while the script runs, and after it has failed.
+#[derive(Clone, Debug, Default)]
+struct Sayings(Arc<Mutex<Vec<Said>>>);
+
+impl Sayings {
+    fn print(&self, text: &[u8]) {
+        let mut said = self.lock();
+        if let Some(Said::Printed(last)) = said.last_mut() {
+            last.extend_from_slice(text);
+        } else {
+            said.push(Said::Printed(text.to_vec()));
+        }
+    }
+
+    fn refuse(&self, executing: Option<String>) {
+        self.lock().push(Said::Refused { executing });
+    }
+
+    fn take(&self) -> Vec<Said> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Said>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A pending answer; [`Inspector::give_up`] ends the wait with an error.
@@ -42,8 +78,6 @@ pub struct Contents {
     pub hooks: Vec<String>,
     /// Whether it has an `init` to run before all users start.
     pub has_init: bool,
-    /// Its output so far.
-    pub printed: String,
 }
 
 /// The script as loaded in its thread.
@@ -51,7 +85,7 @@ struct LoadedScript {
     vm: Vm,
     user: User,
     server: Box<dyn Server>,
-    printed: Output,
+    said: Sayings,
 }
 
 impl Inspector {
@@ -63,20 +97,32 @@ impl Inspector {
         mut plan: ScriptPlan,
         server: Option<Box<dyn Server + Send>>,
     ) -> std::io::Result<Self> {
-        let watches = Watches::default();
+        let (watches, said) = (Watches::default(), Sayings::default());
         plan.watches = watches.clone();
         let (jobs, todo) = channel::<Job>();
+        let sayings = said.clone();
         std::thread::Builder::new().name("script".to_owned()).spawn(move || {
-            let printed = Output::default();
-            let mut script = LoadedScript::of(plan, server, &printed);
+            let mut script = LoadedScript::of(plan, server, sayings);
             for job in todo {
-                job(&mut script, &printed);
+                job(&mut script);
             }
         })?;
-        Ok(Self { jobs, watches })
+        Ok(Self { jobs, watches, said })
     }
 
-    /// What the script declares; its output in the meantime is returned once.
+    /// What it has said since the last call.
+    #[must_use]
+    pub fn said(&self) -> Vec<Said> {
+        self.said.take()
+    }
+
+    /// Its states, for a watchdog.
+    #[must_use]
+    pub fn watches(&self) -> &Watches {
+        &self.watches
+    }
+
+    /// What the script declares.
     pub fn contents(&self) -> Pending<Contents> {
         self.ask(LoadedScript::contents)
     }
@@ -96,27 +142,27 @@ impl Inspector {
         self.ask(LoadedScript::check)
     }
 
-    /// The output of the script's own function `help`, or else the list of its options.
-    pub fn help(&self) -> Pending<String> {
+    /// Has it print its help: by its own function `help`, or else the list of its options.
+    pub fn help(&self) -> Pending<()> {
         self.ask(LoadedScript::help)
     }
 
-    /// The output of one of the reporting hooks for these figures.
-    pub fn report(&self, wish: Wish) -> Pending<String> {
-        self.ask(move |script| script.told(&wish))
+    /// Has it do this: run a command, or word a report.
+    pub fn carry_out(&self, wish: Wish) -> Pending<()> {
+        self.ask(move |script| script.carry_out(&wish))
     }
 
-    /// What it prints after the last report.
-    pub fn end_reports(&self) -> Pending<String> {
+    /// Has it print what follows its last report.
+    pub fn end_reports(&self) -> Pending<()> {
         self.ask(LoadedScript::end_reports)
     }
 
-    /// What it printed before it failed.
-    pub fn printed(&self) -> Pending<String> {
-        let (answer, pending) = channel();
-        let job: Job = Box::new(move |_, printed| drop(answer.send(Ok(take(printed)))));
-        drop(self.jobs.send(job));
-        pending
+    /// Closes its connections: from now on there is no server.
+    pub fn release(&self) -> Pending<()> {
+        self.ask(|script| {
+            script.server = Box::new(Nobody { gone: script.vm.gone() });
+            Ok(())
+        })
     }
 
     /// From now on this plan holds: its options are those to check, and those of `help`.
@@ -137,7 +183,7 @@ impl Inspector {
         question: impl FnOnce(&mut LoadedScript) -> Result<T, ScriptError> + Send + 'static,
     ) -> Pending<T> {
         let (answer, pending) = channel();
-        let job: Job = Box::new(move |script, _| {
+        let job: Job = Box::new(move |script| {
             let told = match script {
                 Ok(script) => question(script),
                 Err(error) => Err(error.clone()),
@@ -183,21 +229,20 @@ impl LoadedScript {
     fn of(
         plan: ScriptPlan,
         server: Option<Box<dyn Server + Send>>,
-        printed: &Output,
+        said: Sayings,
     ) -> Result<Self, ScriptError> {
-        let mut server: Box<dyn Server> = match server {
+        let server: Box<dyn Server> = match server {
             Some(server) => server,
             None => Box::new(Nobody { gone: plan.gone }),
         };
-        let out = printed.clone();
-        let print = move |text: &[u8]| out.borrow_mut().extend_from_slice(text);
-        let vm = Vm::new(Arc::new(plan), Rc::new(print))?;
-        let mut user = vm.reader()?;
-        while user.is_loading() {
-            let answer = server.answer(&user.go_on_loading());
-            user.resume(answer)?;
+        let out = said.clone();
+        let vm = Vm::new(Arc::new(plan), Rc::new(move |text: &[u8]| out.print(text)))?;
+        let user = vm.reader()?;
+        let mut script = Self { vm, user, server, said };
+        if script.user.is_loading() {
+            script.attend(|user| Ok(user.go_on_loading()))?;
         }
-        Ok(Self { vm, user, server, printed: printed.clone() })
+        Ok(script)
     }
 
     fn contents(&mut self) -> Result<Contents, ScriptError> {
@@ -207,7 +252,6 @@ impl LoadedScript {
             functions: self.vm.functions(&self.user, &["prepare", "cleanup", "help"])?,
             hooks: self.vm.hooks(&self.user)?,
             has_init: !self.vm.functions(&self.user, &["init"])?.is_empty(),
-            printed: self.take_printed(),
         })
     }
 
@@ -216,34 +260,35 @@ impl LoadedScript {
         if self.vm.is_run() { self.vm.check_run(&self.user) } else { Ok(()) }
     }
 
-    fn help(&mut self) -> Result<String, ScriptError> {
+    fn help(&mut self) -> Result<(), ScriptError> {
         if self.vm.functions(&self.user, &["help"])?.is_empty() {
-            self.vm.print_options(&self.user)?;
-            return Ok(self.take_printed());
+            return self.vm.print_options(&self.user);
         }
-        self.told(&Wish::Command("help".to_owned()))
+        self.carry_out(&Wish::Command("help".to_owned()))
     }
 
-    fn end_reports(&mut self) -> Result<String, ScriptError> {
-        self.vm.end_reports(&self.user)?;
-        Ok(self.take_printed())
+    fn end_reports(&mut self) -> Result<(), ScriptError> {
+        self.vm.end_reports(&self.user)
     }
 
-    /// Has the script do something; returns its output.
-    fn told(&mut self, wish: &Wish) -> Result<String, ScriptError> {
-        let mut request = self.user.begin(wish)?;
+    fn carry_out(&mut self, wish: &Wish) -> Result<(), ScriptError> {
+        self.attend(|user| user.begin(wish))
+    }
+
+    /// Answers the user's requests, from the one with which it begins, until it has none.
+    fn attend(
+        &mut self,
+        begin: impl FnOnce(&mut User) -> Result<Request<'_>, ScriptError>,
+    ) -> Result<(), ScriptError> {
+        let mut request = begin(&mut self.user)?;
         while !matches!(request, Request::Idle) {
+            let executes = matches!(request, Request::Execute { .. });
             let answer = self.server.answer(&request);
+            if matches!(answer, Answer::Refused { .. }) {
+                self.said.refuse(if executes { self.user.executing() } else { None });
+            }
             request = self.user.resume(answer)?;
         }
-        Ok(self.take_printed())
+        Ok(())
     }
-
-    fn take_printed(&self) -> String {
-        take(&self.printed)
-    }
-}
-
-fn take(printed: &Output) -> String {
-    String::from_utf8_lossy(&std::mem::take(&mut *printed.borrow_mut())).into_owned()
 }

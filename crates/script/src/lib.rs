@@ -22,7 +22,7 @@ mod vm;
 mod watchdog_state;
 
 pub use error::ScriptError;
-pub use inspector::{Contents, Inspector, Pending};
+pub use inspector::{Contents, Inspector, Pending, Said};
 pub use options::{Declared, Kind, Setting};
 pub use plan::{IgnoredErrors, Output, ScriptPlan};
 pub use request::{Answer, Parameters, Request, Server};

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use loadstone_protocol::Code;
+
 use crate::configure::configure;
 use crate::plan::{Output, ScriptPlan};
 use crate::state::State;
@@ -135,6 +137,11 @@ impl Vm {
     /// Whether the plan's command is `run`.
     pub(crate) fn is_run(&self) -> bool {
         self.plan.command.as_deref() == Some(RUN)
+    }
+
+    /// The error code that the script gets if there is no server.
+    pub(crate) fn gone(&self) -> Code {
+        self.plan.gone
     }
 
     /// How the plan's command runs.

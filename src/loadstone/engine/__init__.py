@@ -43,7 +43,14 @@ from loadstone.engine.journal import other_lines
 from loadstone.engine.logins import ed25519_answer, parsec_answer
 from loadstone.engine.native import EngineError, PlanRefused, build_info
 from loadstone.engine.null import NullServer, NullServerError, null_server
-from loadstone.engine.scripts import Script, ScriptContents, ScriptOption, ScriptRefused, script
+from loadstone.engine.scripts import (
+    Said,
+    Script,
+    ScriptContents,
+    ScriptOption,
+    ScriptRefused,
+    script,
+)
 
 __all__ = [
     "EngineError",
@@ -57,6 +64,7 @@ __all__ = [
     "PartLoad",
     "PlanRefused",
     "Record",
+    "Said",
     "Sample",
     "Script",
     "ScriptContents",

@@ -1,18 +1,18 @@
-"""Inspection of Lua scripts."""
+"""Lua scripts outside of a load: what they declare, print and do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from loadstone.engine.native import native, starting
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import DEFERRED, Frozen
-from loadstone.model.records import FirstError
+from loadstone.model.records import FirstError, Printed, Stuck
 
 if TYPE_CHECKING:
     from loadstone import _engine
@@ -49,15 +49,16 @@ class ScriptContents(Frozen):
     """Those of `prepare`, `cleanup` and `help` that it defines without declaring them."""
     hooks: frozenset[str]
     has_init: bool
-    printed: str
-    """Its output while it was loaded."""
 
 
-_REFUSALS = TypeAdapter(tuple[FirstError, ...], config=DEFERRED)
+Said = Annotated[Printed | FirstError | Stuck, Field(discriminator="kind")]
+"""What a script lets the user know: its output, a server's error, where it does not return."""
+
+_SAID = TypeAdapter(tuple[Said, ...], config=DEFERRED)
 
 
 class Script:
-    """A loaded script that can be inspected."""
+    """A loaded script that can be inspected, and that runs commands."""
 
     def __init__(self, native: _engine.Script) -> None:
         self._native = native
@@ -89,14 +90,14 @@ class Script:
         with starting():
             self._native.give(spec)
 
-    def help(self) -> str:
-        """The output of its command `help`.
+    def help(self) -> None:
+        """Have it print its help.
 
         Raises:
             ScriptRefused: the script failed.
         """
         with _script_errors():
-            return self._native.help()
+            self._native.help()
 
     def serve(self, plan: str) -> None:
         """Let it query the servers of this plan, unless it has some already.
@@ -108,35 +109,48 @@ class Script:
         with starting():
             self._native.serve(plan)
 
-    def printed(self) -> str:
-        """Its output before it failed."""
-        with _script_errors():
-            return self._native.printed()
+    def said(self) -> tuple[Said, ...]:
+        """What it has said since the last call, in order."""
+        return _SAID.validate_json(self._native.said())
 
-    def refusals(self) -> tuple[FirstError, ...]:
-        """The servers' errors since the last call."""
-        return _REFUSALS.validate_json(self._native.refusals())
-
-    def report(self, figures: Mapping[str, float], *, is_last: bool) -> str:
-        """The output of its report hook for these figures.
+    def report(self, figures: Mapping[str, float], *, is_last: bool) -> None:
+        """Have its report hook print these figures.
 
         Raises:
             ScriptRefused: the script failed.
         """
         with _script_errors():
-            return self._native.report(dict(figures), is_last)
+            self._native.report(dict(figures), is_last)
 
-    def end_reports(self) -> str:
-        """Its output after the last report of an interval.
+    def end_reports(self) -> None:
+        """Have it print what follows the last report of an interval.
 
         Raises:
             ScriptRefused: the script failed.
         """
         with _script_errors():
-            return self._native.end_reports()
+            self._native.end_reports()
+
+    def begin_command(self, command: str) -> None:
+        """Start a command of the script, in the state that loading it has left."""
+        self._native.begin_command(command)
+
+    def command_is_over(self) -> bool:
+        """Whether the command is over; waits for a moment.
+
+        Raises:
+            ScriptRefused: it failed.
+        """
+        with _script_errors():
+            return self._native.command_is_over()
+
+    def end_command(self) -> None:
+        """Request the end of the command, which is then reported as a failure."""
+        self._native.end_command()
 
     def close(self) -> None:
-        """Close the connections that its hooks have opened; it answers no more."""
+        """Close its connections; it answers no more."""
+        self._native.release()
         del self._native
 
 

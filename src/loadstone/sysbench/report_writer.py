@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone import engine
-from loadstone.model.records import FirstError, Tally
+from loadstone.dropin.aside import aside
+from loadstone.model.message import Message, say
+from loadstone.model.records import FirstError, Printed, Stuck, Tally
 from loadstone.sysbench import reporting
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import Figures
@@ -35,8 +37,11 @@ class Teller:
     opened: OpenScript | None = None
     uses_driver: bool = True
     """Without a driver there are no statements to report."""
+    refused: Callable[[FirstError], None] = lambda error: None
+    """Called with each error of the servers that a hook gets."""
+
     complain: Callable[[str, Sequence[FirstError]], None] = lambda message, refusals: None
-    """Called with why a hook failed (else an empty text), and with the servers' errors for it."""
+    """Called with why a hook failed, and with the servers' errors for it."""
 
     def interval(self, figures: Figures, tally: Tally) -> None:
         """Report an interval."""
@@ -57,7 +62,8 @@ class Teller:
         """Close the lists that `report_json` opened; each hook has its own."""
         if self.opened:
             with told_as_fatal():
-                write(self.opened.script.end_reports())
+                self.opened.script.end_reports()
+            tell(self.opened.script.said(), self.refused)
 
     def report(self, figures: Figures, unfinished: int = 0, running: int = 0) -> None:
         """Report at a checkpoint, where some threads are running, or at the end, where none is."""
@@ -75,16 +81,45 @@ class Teller:
         """Call a hook; if it fails, that is reported, and the run continues."""
         if not self.opened:
             return
-        script, failed = self.opened.script, ""
+        script = self.opened.script
         try:
-            write(script.report(figures, is_last=is_last))
+            script.report(figures, is_last=is_last)
         except engine.ScriptRefused as error:
-            write(script.printed())
+            refusals = self._tell(script)
             if error.kind != "hook":
                 errors.check_exit(error.message)
                 raise Fatal(error.message) from error
-            failed = error.message
-        self.complain(failed, script.refusals())
+            self.complain(error.message, refusals)
+        else:
+            self._tell(script)
+
+    def _tell(self, script: engine.Script) -> list[FirstError]:
+        """Print what a hook has said; returns the servers' errors."""
+        said = script.said()
+        tell(said, self.refused)
+        return [each for each in said if isinstance(each, FirstError)]
+
+
+def tell(said: Iterable[engine.Said], refused: Callable[[FirstError], None]) -> None:
+    """Print what a script has said; the servers' errors go to `refused`."""
+    for each in said:
+        match each:
+            case Printed():
+                write(each.text)
+            case FirstError():
+                refused(each)
+            case Stuck():
+                aside(stuck(each))
+
+
+def stuck(record: Stuck) -> Message:
+    """A message about a script that does not return."""
+    return say(
+        "{place} has run for {seconds} s without a statement; other threads may have to wait for"
+        " it",
+        place=record.place,
+        seconds=f"{record.seconds:.0f}",
+    )
 
 
 def write(text: str) -> None:

@@ -12,7 +12,6 @@ from loadstone.dropin.keeping import Keeper
 from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.message import Message, say
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import (
     Complaint,
@@ -31,7 +30,7 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import Figures, values_of
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors as script_errors
-from loadstone.sysbench.report_writer import OpenScript, Teller, write
+from loadstone.sysbench.report_writer import OpenScript, Teller, stuck, write
 from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
 
@@ -93,16 +92,6 @@ def announce_settings(settings: Settings, log: Log) -> None:
     log.notice()
 
 
-def stuck(record: Stuck) -> Message:
-    """A message about a script that does not return."""
-    return say(
-        "{place} has run for {seconds} s without a statement; other threads may have to wait for"
-        " it",
-        place=record.place,
-        seconds=f"{record.seconds:.0f}",
-    )
-
-
 def announce_threads(log: Log) -> None:
     """Print the line before threads start, also for `prepare` with more than one."""
     log.notice("Initializing worker threads...\n")
@@ -151,7 +140,10 @@ class _Watched:
     def __post_init__(self) -> None:
         run = self.run
         self.heard = script_errors.Heard(run.plan, run.log, run.places)
-        self.teller = Teller(run.settings, run.log, run.opened, run.opened is None, self._complain)
+        uses_driver = run.opened is None
+        self.teller = Teller(
+            run.settings, run.log, run.opened, uses_driver, self.heard.take, self._complain
+        )
 
     def take(self, record: StepRecord) -> bool:
         """Process the next record; returns whether it is the last."""
@@ -191,16 +183,13 @@ class _Watched:
 
     def _complain(self, message: str, refusals: Sequence[FirstError]) -> None:
         """Report a failure outside of the load, which does not end the run."""
-        for error in refusals:
-            self.heard.take(error)
-        if message:
-            failure = EngineFailure(kind="script", message=message)
-            lines = self._lines_of(failure, refusals)
-            if self.goodbye is not None:
-                self.goodbye += [f"FATAL: {line}\n" for line in lines]
-                return
-            for line in lines:
-                self.run.log.fatal(line)
+        failure = EngineFailure(kind="script", message=message)
+        lines = self._lines_of(failure, refusals)
+        if self.goodbye is not None:
+            self.goodbye += [f"FATAL: {line}\n" for line in lines]
+            return
+        for line in lines:
+            self.run.log.fatal(line)
 
     def _lines_of(self, failure: EngineFailure, errors: Sequence[FirstError]) -> tuple[str, ...]:
         return script_errors.lines(failure, errors, self.run.plan, "run")

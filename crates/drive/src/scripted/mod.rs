@@ -11,6 +11,7 @@ mod statements;
 mod watchdog;
 
 pub use servers::{Servers, ServersHandle};
+pub use watchdog::Turns;
 pub(crate) use watchdog::Watchdog;
 
 use crate::connection::{

@@ -1,5 +1,6 @@
-//! Servers for a script outside of a step, for example while it prints a report. Each statement
-//! blocks until its answer arrives, since nobody else uses the thread.
+//! Servers for a script outside of a step: while its file is loaded, for a command that one user
+//! runs, for a report. Each statement blocks until its answer arrives, since nobody else uses the
+//! thread.
 
 use super::connections::MOST_ROW_BYTES;
 use super::statements::Statements;
@@ -10,7 +11,7 @@ use crate::plan::{Plan, Protocol};
 use crate::record::FirstError;
 use loadstone_protocol::{Code, Expect, Fault, Reply, Verdict};
 use loadstone_script::{Answer, Request, Server};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,7 @@ pub struct ServersHandle(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     stop: StopFlag,
-    errors: Mutex<Vec<FirstError>>,
+    refusals: Mutex<VecDeque<Option<FirstError>>>,
 }
 
 /// The error that the script gets.
@@ -48,6 +49,8 @@ struct Refusal {
     code: Code,
     sql_state: [u8; 5],
     message: String,
+    /// Where in the statement the server found the error.
+    position: Option<u32>,
 }
 
 /// The result of a request.
@@ -65,10 +68,11 @@ impl ServersHandle {
         self.0.stop.set();
     }
 
-    /// The servers' errors since the last call.
+    /// The server's error of the next refusal that was not asked for yet; none if the script only
+    /// used a connection that it has closed.
     #[must_use]
-    pub fn take_errors(&self) -> Vec<FirstError> {
-        std::mem::take(&mut *self.0.errors.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn next_refusal(&self) -> Option<FirstError> {
+        self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).pop_front().flatten()
     }
 }
 
@@ -103,8 +107,19 @@ impl Servers {
             clients: HashMap::new(),
             statements: Statements::new(family.dialect()),
             command: Vec::new(),
-            refusal: Refusal { code: Code::OTHER, sql_state: *b"HY000", message: String::new() },
+            refusal: Refusal {
+                code: Code::OTHER,
+                sql_state: *b"HY000",
+                message: String::new(),
+                position: None,
+            },
         })
+    }
+
+    /// The servers' family.
+    #[must_use]
+    pub fn family(&self) -> ServerFamily {
+        self.family
     }
 
     /// The handle that ends its waiting and takes its errors.
@@ -220,12 +235,21 @@ impl Servers {
         let Some(client) = self.clients.get_mut(&connection) else {
             return Err(self.failed(Fault::ConnectionGone, "the connection to the server was lost"));
         };
-        let answer = match client.ask(&self.command, expected, sql) {
+        let mut answer = match client.ask(&self.command, expected, sql) {
             Ok(Reply::Failed(error)) => {
+                self.refusal.position = error.position;
                 Err(Halt::Failed(Failure::of_statement(&error, sql.to_owned())))
             }
             other => other,
         };
+        let executes = !matches!(expected, Expect::Prepare);
+        if let Err(Halt::Failed(failure)) = &answer
+            && executes
+            && failure.code.is_some_and(|code| self.family.scripts_roll_back_after(code))
+            && let Err(loss) = roll_back(client)
+        {
+            answer = Err(loss);
+        }
         if answer.as_ref().is_err_and(Halt::is_loss) {
             self.clients.remove(&connection);
         }
@@ -249,8 +273,9 @@ impl Servers {
     }
 
     /// Keeps the error for the script and for [`ServersHandle`].
-    fn refuse(&mut self, halt: Halt, preparing: bool) {
+    fn refuse(&mut self, halt: Halt, request: &Request<'_>) {
         let is_loss = halt.is_loss();
+        let position = self.refusal.position.take();
         let failure = match halt {
             Halt::Failed(failure) => failure,
             Halt::Stopped => {
@@ -263,18 +288,24 @@ impl Servers {
         if let Some(text) = failure.sql_state.as_ref().filter(|text| text.len() == 5) {
             sql_state.copy_from_slice(text.as_bytes());
         }
+        let preparing = matches!(request, Request::Prepare { .. });
+        let prepared = matches!(request, Request::Execute { .. });
         let target = (!is_loss && failure.statement.is_none()).then_some(failure.target);
-        let (message, statement) = (failure.message, failure.statement.map(String::from));
-        self.shared.errors.lock().unwrap_or_else(PoisonError::into_inner).push(FirstError {
+        let message = failure.message;
+        let gone = self.family.code_of(Fault::ConnectionGone);
+        let unprepared = self.family.code_of(Fault::NotPrepared);
+        let error = FirstError {
             code,
             message: message.clone(),
-            statement,
+            statement: failure.statement.map(String::from),
             preparing,
-            prepared: false,
-            position: None,
+            prepared,
+            position: position.filter(|_| preparing),
             target,
-        });
-        self.refusal = Refusal { code: code.code, sql_state, message };
+        };
+        let told = (code != gone && code != unprepared).then_some(error);
+        self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).push_back(told);
+        self.refusal = Refusal { code: code.code, sql_state, message, position: None };
     }
 }
 
@@ -288,8 +319,8 @@ impl Server for Servers {
                 .get(&connection)
                 .map_or(Answer::Done, |client| Answer::Results(client.results())),
             Err(halt) => {
-                self.refuse(halt, matches!(request, Request::Prepare { .. }));
-                let Refusal { code, sql_state, message } = &self.refusal;
+                self.refuse(halt, request);
+                let Refusal { code, sql_state, message, .. } = &self.refusal;
                 Answer::Refused { code: *code, sql_state: *sql_state, message }
             }
         }
@@ -302,6 +333,14 @@ impl Drop for Servers {
             client.quit();
         }
     }
+}
+
+/// Sends what sysbench's driver sends after some errors; the server may refuse that, too.
+fn roll_back(client: &mut Client) -> Result<(), Halt> {
+    let mut command = Vec::new();
+    let conversation = client.conversation();
+    conversation.write_query(&mut command, conversation.rollback());
+    client.ask(&command, Expect::Query, "").map(drop)
 }
 
 /// How commands for a client are encoded, if the script's connection is open.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use loadstone_protocol::Code;
 use loadstone_script::{
-    Answer, Command, Inspector, Kind, Report, Request, ScriptError, Server, Wish,
+    Answer, Command, Inspector, Kind, Report, Request, Said, ScriptError, Server, Wish,
 };
 
 use crate::fed::Script;
@@ -13,6 +13,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn inspector(script: &Script) -> Inspector {
     Inspector::open(script.plan.clone(), None).expect("a thread")
+}
+
+/// What it has printed since the last call.
+fn printed(inspector: &Inspector) -> String {
+    let pieces = inspector.said().into_iter().filter_map(|said| match said {
+        Said::Printed(bytes) => Some(bytes),
+        Said::Refused { .. } => None,
+    });
+    String::from_utf8(pieces.flatten().collect()).expect("text")
 }
 
 #[test]
@@ -40,7 +49,7 @@ fn it_tells_its_options_commands_and_hooks() {
     assert_eq!(contents.functions, ["prepare"]);
     assert_eq!(contents.hooks, ["report_intermediate"]);
     assert!(contents.has_init);
-    assert_eq!(contents.printed, "loaded\n");
+    assert_eq!(printed(&inspector), "loaded\n");
     inspector
         .check()
         .recv_timeout(PATIENCE)
@@ -60,14 +69,17 @@ fn its_hooks_word_a_report() {
     let counts = ["reads", "writes", "other", "events", "reconnects"];
     let figures: Report =
         names.iter().chain(&counts).map(|name| ((*name).to_owned(), 1.0)).collect();
-    let told =
-        |wish| inspector.report(wish).recv_timeout(PATIENCE).expect("an answer").expect("words");
+    let told = |wish| {
+        let pending = inspector.carry_out(wish);
+        pending.recv_timeout(PATIENCE).expect("an answer").expect("words");
+        printed(&inspector)
+    };
     inspector.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
     let first = told(Wish::ReportIntermediate(figures.clone()));
     assert!(first.starts_with("[\n  {\n    \"time\":    1,"), "{first}");
     assert!(told(Wish::ReportIntermediate(figures.clone())).starts_with(",\n  {"));
-    let end = inspector.end_reports().recv_timeout(PATIENCE).expect("an answer").expect("words");
-    assert_eq!(end, "\n]\n");
+    inspector.end_reports().recv_timeout(PATIENCE).expect("an answer").expect("words");
+    assert_eq!(printed(&inspector), "\n]\n");
     assert_eq!(told(Wish::ReportCumulative(figures)), "1\n");
 }
 
@@ -111,8 +123,53 @@ fn statements_at_the_top_of_a_file_ask_the_server_that_it_is_loaded_with() {
     let contents =
         inspector.contents().recv_timeout(PATIENCE).expect("an answer").expect("it loads");
     let refused = "false\tSQL error, errno = 1146, state = '42S02': nothing there\n";
-    assert_eq!(contents.printed, format!("first\n{refused}true\n"));
+    let expected = [
+        Said::Printed(b"first\n".to_vec()),
+        Said::Refused { executing: None },
+        Said::Printed(format!("{refused}true\n").into_bytes()),
+    ];
+    assert_eq!(inspector.said(), expected);
     assert_eq!(contents.functions, ["prepare"]);
+}
+
+#[test]
+fn a_command_goes_on_where_the_file_has_ended() {
+    let script = Script::new(
+        "function event() end
+         loads = (loads or 0) + 1
+         function prepare() print(loads, sysbench.opt.threads); more = 1 end
+         function cleanup() print(more); error('enough') end",
+    );
+    let inspector = inspector(&script);
+    inspector.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
+    let run = |name: &str| {
+        let pending = inspector.carry_out(Wish::Command(name.to_owned()));
+        pending.recv_timeout(PATIENCE).expect("an answer")
+    };
+    run("prepare").expect("it ends");
+    assert!(printed(&inspector).starts_with("1\t"));
+    let failed = run("cleanup").expect_err("it raises an error");
+    assert!(failed.to_string().contains("enough"), "{failed}");
+    assert_eq!(printed(&inspector), "1\n");
+}
+
+#[test]
+fn one_that_is_released_has_no_server() {
+    let script = Script::new(
+        "function event() end
+         con = sysbench.sql.driver():connect()
+         function prepare() con:query('SELECT 1') end",
+    );
+    let server = Some(Box::new(Refusing) as Box<dyn Server + Send>);
+    let inspector = Inspector::open(script.plan.clone(), server).expect("a thread");
+    inspector.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
+    let run = || {
+        let pending = inspector.carry_out(Wish::Command("prepare".to_owned()));
+        pending.recv_timeout(PATIENCE).expect("an answer").expect_err("it is refused").to_string()
+    };
+    assert!(run().contains("errno = 1146"));
+    inspector.release().recv_timeout(PATIENCE).expect("an answer").expect("nothing hinders");
+    assert!(!run().contains("errno = 1146"));
 }
 
 #[test]
@@ -121,8 +178,7 @@ fn what_a_file_has_printed_before_it_failed_is_kept() {
     let inspector = inspector(&script);
     let failed = inspector.contents().recv_timeout(PATIENCE).expect("an answer");
     assert!(matches!(failed, Err(ScriptError::Load { .. })));
-    let printed = inspector.printed().recv_timeout(PATIENCE).expect("an answer");
-    assert_eq!(printed.expect("an output"), "loaded\n");
+    assert_eq!(printed(&inspector), "loaded\n");
 }
 
 #[test]
@@ -137,12 +193,12 @@ fn a_hook_asks_the_server_that_the_desk_was_given() {
     );
     let inspector = inspector(&script);
     inspector.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
-    let ask = || inspector.report(Wish::ReportCumulative(Report::new())).recv_timeout(PATIENCE);
+    let ask = || inspector.carry_out(Wish::ReportCumulative(Report::new())).recv_timeout(PATIENCE);
     let before = ask().expect("an answer").expect_err("there is no server");
     assert!(before.to_string().contains("errno = 2006"), "{before}");
     inspector.serve(Refusing);
     let after = ask().expect("an answer").expect_err("it refuses");
     assert!(after.to_string().contains("errno = 1146, state = '42S02'"), "{after}");
-    let printed = inspector.printed().recv_timeout(PATIENCE).expect("an answer").expect("words");
+    let printed = printed(&inspector);
     assert_eq!(printed.matches("false\t").count(), 2, "{printed}");
 }

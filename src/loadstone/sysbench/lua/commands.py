@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone import engine
 from loadstone.dropin.aside import aside
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.order import steps_of
 from loadstone.lab.step.script_command import run_command
 from loadstone.lab.tables.inspect import check_descriptors
+from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import say
 from loadstone.model.plan import WorkloadSpec
-from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
+from loadstone.model.records import AnyStepRecord, End, EngineFailure, FirstError, Printed, Stuck
 from loadstone.sysbench import planning, running, starting
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors
-from loadstone.sysbench.report_writer import write
+from loadstone.sysbench.report_writer import tell
 from loadstone.sysbench.settings import Settings
 from loadstone.workloads.scripts.given import Values
 
@@ -31,9 +34,14 @@ def called(command: str, *, is_declared: bool) -> str:
 
 
 def run_command_of_script(
-    workload: WorkloadSpec, settings: Settings, given: Values, log: Log, manner: Manner | None
+    script: engine.Script,
+    workload: WorkloadSpec,
+    settings: Settings,
+    given: Values,
+    log: Log,
+    manner: Manner | None,
 ) -> int:
-    """Have the script run its command: once, or once in each thread if `manner` says so.
+    """Have the script run its command: once, or in each of several threads if `manner` says so.
 
     Raises:
         Fatal: it failed.
@@ -50,19 +58,44 @@ def run_command_of_script(
         targets = [place.endpoint.target for place in places]
         plan = planning.command_of(workload, settings, given, targets, users)
         heard = errors.Heard(plan, log, places)
-        watched = _Watched(heard, hook)
         endpoints = [place.endpoint for place in places]
         with Interrupts() as interrupts:
-            run_command(plan, endpoints, watched.take, interrupts)
+            if users > 1:
+                run_command(plan, endpoints, _Watched(heard, hook).take, interrupts)
+            else:
+                script.serve(step_document(plan, steps_of(plan)[0], endpoints))
+                _run_where_loaded(script, command, heard, hook, interrupts)
     if interrupts.asked:
         aside(say("interrupted"))
         return ExitCode.INTERRUPTED
     return ExitCode.OK
 
 
+def _run_where_loaded(
+    script: engine.Script, command: str, heard: errors.Heard, hook: str, interrupts: Interrupts
+) -> None:
+    """Run the command in the state that loading the file has left, as sysbench does.
+
+    Raises:
+        Fatal: it failed.
+    """
+    script.begin_command(command)
+    try:
+        while not script.command_is_over() and not interrupts.asked_again:
+            tell(script.said(), heard.take)
+            if interrupts.asked:
+                script.end_command()
+        tell(script.said(), heard.take)
+    except engine.ScriptRefused as error:
+        tell(script.said(), heard.take)
+        if not interrupts.asked:
+            failure = EngineFailure(kind="script", message=error.message)
+            raise Fatal(*errors.lines(failure, heard.errors, heard.plan, hook)) from error
+
+
 @dataclass
 class _Watched:
-    """The outcome of a command."""
+    """The outcome of a command that each thread runs."""
 
     heard: errors.Heard
     called: str
@@ -70,12 +103,8 @@ class _Watched:
     def take(self, record: AnyStepRecord) -> bool:
         """Process the next record; returns whether it is the last."""
         match record:
-            case Printed():
-                write(record.text)
-            case Stuck():
-                aside(running.stuck(record))
-            case FirstError():
-                self.heard.take(record)
+            case Printed() | FirstError() | Stuck():
+                tell((record,), self.heard.take)
             case End():
                 if record.error:
                     failed = errors.lines(

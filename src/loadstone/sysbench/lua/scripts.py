@@ -13,6 +13,7 @@ from loadstone import engine
 from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import script_document, step_document
 from loadstone.model.plan import Plan, ScriptSpec, WorkloadSpec
+from loadstone.model.records import FirstError
 from loadstone.servers.redact import blank_arguments
 from loadstone.sysbench import planning, starting
 from loadstone.sysbench.cmdline import CommandLine, Given
@@ -20,7 +21,7 @@ from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Log, warn_of_file
 from loadstone.sysbench.lua import commands, errors
 from loadstone.sysbench.oltp.tests import STANDARD_INPUT
-from loadstone.sysbench.report_writer import OpenScript, told_as_fatal, write
+from loadstone.sysbench.report_writer import OpenScript, tell, told_as_fatal
 from loadstone.sysbench.settings import Settings, version_of
 from loadstone.sysbench.targets import NotPlaced, Place, places_of
 from loadstone.workloads.scripts import values
@@ -58,9 +59,16 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
         _make_rereadable()
     asked = _Asked(path, line, settings, given, log)
     opened = _opened(asked)
-    contents = opened.contents
-    if not _is_loaded_once(line.command, contents):
-        _tell(asked, contents.printed, opened.script)
+    try:
+        return _run(asked, opened)
+    finally:
+        opened.script.close()
+
+
+def _run(asked: _Asked, opened: OpenScript) -> int:
+    """Run the command line's command of the loaded script; returns the exit code."""
+    line, contents = asked.line, opened.contents
+    _tell(asked, opened.script)
     if line.command is None:
         return 0
     options = _options(line, contents)
@@ -71,21 +79,12 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
     _check(asked, opened)
     if line.command == "help" and "help" not in contents.commands:
         return _help(asked, opened)
-    workload = WorkloadSpec(name=Path(path).stem, tables=1, table_size=1, script=spec)
+    workload = WorkloadSpec(name=Path(asked.path).stem, tables=1, table_size=1, script=spec)
+    settings, given, log = asked.settings, asked.given, asked.log
     if line.command == "run":
-        try:
-            return starting.drive(workload.name, workload, settings, given, log, opened)
-        finally:
-            opened.script.close()
+        return starting.drive(workload.name, workload, settings, given, log, opened)
     manner = contents.commands.get(line.command)
-    return commands.run_command_of_script(workload, settings, given, log, manner)
-
-
-def _is_loaded_once(command: str | None, contents: engine.ScriptContents) -> bool:
-    """Whether the command seems to load the script only once, so that its output appears once."""
-    known = command in contents.commands or command in contents.functions
-    is_by_all = contents.commands.get(command or "") == "parallel"
-    return known and not is_by_all and command not in ("run", "help")
+    return commands.run_command_of_script(opened.script, workload, settings, given, log, manner)
 
 
 def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
@@ -97,7 +96,8 @@ def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) ->
     _make_rereadable()
     asked = _Asked(STANDARD_INPUT[0], line, settings, given, log)
     opened = _opened(asked)
-    _tell(asked, opened.contents.printed, opened.script)
+    _tell(asked, opened.script)
+    opened.script.close()
     return 0
 
 
@@ -146,7 +146,7 @@ def _opened(asked: _Asked) -> OpenScript:
         try:
             return OpenScript(script, script.contents())
         except engine.ScriptRefused:
-            _tell(asked, script.printed(), script)
+            _tell(asked, script)
             raise
 
 
@@ -167,15 +167,16 @@ def _plan_of_loading(asked: _Asked, spec: ScriptSpec) -> tuple[Plan, tuple[Place
         return None
 
 
-def _tell(asked: _Asked, printed: str, script: engine.Script) -> None:
-    """Print what the script has printed while it was loaded, and the servers' refusals."""
-    write(printed)
-    if refusals := script.refusals():
-        plan = _plan_of_loading(asked, _spec(asked, {}))
-        assert plan is not None, "it has had servers"
-        heard = errors.Heard(plan[0], asked.log, plan[1])
-        for error in refusals:
-            heard.take(error)
+def _tell(asked: _Asked, script: engine.Script) -> None:
+    """Print what the script has said while it was loaded."""
+    plan = _plan_of_loading(asked, _spec(asked, {}))
+    refused = errors.Heard(plan[0], asked.log, plan[1]).take if plan else _never
+    tell(script.said(), refused)
+
+
+def _never(error: FirstError) -> None:
+    """Without servers there are no errors of theirs."""
+    raise AssertionError(error)
 
 
 def _options(line: CommandLine, contents: engine.ScriptContents) -> dict[str, str]:
@@ -248,8 +249,7 @@ def _help(asked: _Asked, opened: OpenScript) -> int:
         asked.log.notice(f"{asked.called} options:")
     with told_as_fatal():
         try:
-            write(opened.script.help())
-        except engine.ScriptRefused:
-            write(opened.script.printed())
-            raise
+            opened.script.help()
+        finally:
+            _tell(asked, opened.script)
     return 0
