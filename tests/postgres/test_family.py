@@ -67,6 +67,9 @@ def test_users_log_in_and_the_server_sees_what_is_encrypted(
     one = endpoint(server, "postgres", user, mode=mode, ca=ca)
     with connect(one) as connection:
         facts = family_of(one.target).describe_server(connection, one.target)
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW jit")
+            assert list(cursor.fetchall()) == [("off",)]
     assert facts.encrypted == (mode != "disabled")
     assert facts.flavour == "postgresql"
     assert facts.comment == "PostgreSQL"
@@ -77,6 +80,7 @@ def test_users_log_in_and_the_server_sees_what_is_encrypted(
     assert facts.variables["fsync"] == "off"
     # What we have set for our own session is not the server's.
     assert facts.variables["statement_timeout"] == "0"
+    assert facts.variables["jit"] == "on"
 
 
 def test_a_password_in_clear_goes_only_to_a_server_that_is_proven(server: Server) -> None:

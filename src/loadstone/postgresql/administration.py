@@ -222,9 +222,13 @@ class Administration(CoreConnection):  # type: ignore[misc]
             self.close_prepared_statement(name)
 
     def set_own(self, name: str, value: str) -> None:
-        """Set a parameter for the session, if that is this connection's own, and no pooler's."""
+        """Set a parameter for the session, if that is this connection's own, and no pooler's.
+
+        A server that has no such parameter is left as it is.
+        """
         self.run(
             f"SELECT set_config('{name}', '{value}', false) WHERE pg_backend_pid() = {self.number}"
+            f" AND current_setting('{name}', true) IS NOT NULL"
         )
 
     @property

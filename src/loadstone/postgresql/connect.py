@@ -86,6 +86,8 @@ def connect_to_console(endpoint: Endpoint, timeouts: Timeouts, name: str) -> Adm
 def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administration:
     opened = _opened(endpoint, timeouts, database)
     try:
+        # Few of our statements work as long as compiling one takes, where all are compiled.
+        opened.set_own("jit", "off")
         opened.set_own("statement_timeout", str(int(timeouts.statement_s * 1000)))
     except pg8000.Error as error:
         opened.close()
