@@ -243,11 +243,38 @@ AT_THE_TOP = """
     function prepare() print("prepare", con:query_row("SHOW application_name")) end
     function event() print("event", con:query_row("SHOW application_name")) end
 """
+OF_TYPES = """
+    local T = sysbench.sql.type
+    function event()
+      local con = sysbench.sql.driver():connect()
+      local function show()
+        local known = con:query("SELECT statement, parameter_types FROM pg_prepared_statements"
+          .. " ORDER BY prepare_time")
+        for _ = 1, known.nrows do print(unpack(known:fetch_row(), 1, 2)) end
+      end
+      local all = con:prepare("SELECT pg_typeof(?), abs(?), ? || 'x'")
+      show()
+      local number, real = all:bind_create(T.TINYINT), all:bind_create(T.FLOAT)
+      local text = all:bind_create(T.CHAR, 10)
+      print(all:bind_param(number, real, text))
+      number:set(1) text:set("three")
+      local answer = all:execute()
+      print(answer.nrows, answer.nfields)
+      con:prepare("SELECT 1")
+      show()
+      con:query("CREATE TEMPORARY TABLE kept (a SMALLINT, b CHAR(5))")
+      local kept = con:prepare("INSERT INTO kept VALUES (?, ?)")
+      print(kept:bind_param(number, text))
+      kept:execute()
+      print(con:query_row("SELECT a, b FROM kept"))
+    end
+"""
 
 
 @pytest.mark.parametrize(
     ("script", "words"),
     [
+        (OF_TYPES, ("--events=1", "run")),
         (OF_ERRORS, ("--events=1", "run")),
         (AT_THE_TOP, ()),
         (AT_THE_TOP, ("prepare",)),
@@ -259,3 +286,20 @@ def test_a_script_is_told_the_same(beside: Beside, script: str, words: tuple[str
     theirs, ours = (beside.tried(program, "telling.lua", *words) for program in BOTH)
     assert masked(ours.stdout) == masked(theirs.stdout)
     assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)
+
+
+def test_a_statement_that_is_refused_when_it_is_bound(beside: Beside) -> None:
+    (beside.folder / "wrong.lua").write_text(
+        "function prepare()\n"
+        "  local con = sysbench.sql.driver():connect()\n"
+        "  local wrong = con:prepare('SELECT ?, nobody')\n"
+        "  print(wrong:bind_param(wrong:bind_create(sysbench.sql.type.INT)))\n"
+        "  print(pcall(wrong.execute, wrong))\n"
+        "end\n"
+    )
+    done = beside.says(OURS, "wrong.lua", "prepare")
+    # Debian's sysbench says the same, and ends with a segmentation fault.
+    told = 'FATAL: PQprepare() failed: ERROR:  column "nobody" does not exist\nLINE 1: '
+    assert f"{told}SELECT $1, nobody\n" in done.stdout
+    assert done.stdout.endswith("false\tSQL API error\n")
+    assert "\n1\n" in done.stdout

@@ -466,6 +466,61 @@ def test_statements_at_the_top_are_executed_as_often(
         assert counted.stdout.splitlines()[-1] == str(LOADS[line]), (done, counted)
 
 
+LOST = """
+    function prepare()
+      local driver = sysbench.sql.driver()
+      local con, other = driver:connect(), driver:connect()
+      local own = con:query_row("SELECT CONNECTION_ID()")
+      other:query("KILL " .. own)
+      print(pcall(con.query, con, "SELECT 1, 'after it was lost'"))
+      print(other:query_row("SELECT 2"))
+    end
+"""
+
+
+def test_a_connection_that_a_command_loses_is_told_with_its_statement(
+    ours_here: Program, theirs: Program, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "lost.lua").write_text(LOST)
+    done = both(ours_here, theirs, (*connection, "lost.lua", "prepare"))
+    # Why it was lost is each client library's own text.
+    told = [re.sub(r"(error 2013 \(|'HY000': )[^)\n]*", r"\1...", one.stdout) for one in done]
+    assert masked(told[0]) == masked(told[1])
+    assert "for query 'SELECT 1, 'after it was lost''" in told[0]
+
+
+IN_TURN = """
+    function prepare()
+      local driver = sysbench.sql.driver()
+      local first = driver:connect()
+      print(first:reconnect())
+      for i = 1, 3 do print(i, (pcall(driver.connect, driver))) end
+      print(first:query_row("SELECT 7"))
+    end
+"""
+
+
+def test_a_command_s_connections_go_to_the_hosts_in_turn(
+    ours_here: Program, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "in_turn.lua").write_text(IN_TURN)
+    done = ours_here(
+        *connection, "--mysql-host=127.0.0.1,no-such-host.invalid", "in_turn.lua", "prepare"
+    )
+    said = [line for line in done.stdout.splitlines()[2:] if not line.startswith("FATAL")]
+    # Debian's sysbench ends with a segmentation fault.
+    assert said == ["true", "1\tfalse", "2\ttrue", "3\tfalse", "7"]
+
+
+@pytest.mark.parametrize("line", ["at_the_top.lua prepare", "kept_from_loading.lua show"])
+def test_statements_at_the_top_of_a_dry_run(
+    line: str, ours_here: Program, written: Path, connection: tuple[str, ...]
+) -> None:
+    done = ours_here(*connection, "--mysql-dry-run", *line.split())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "FATAL" not in done.stdout
+
+
 FROM_STDIN = """
     print("loaded", sysbench.cmdline.command)
     function prepare() print("prepared") end

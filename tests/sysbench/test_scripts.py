@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -331,7 +332,42 @@ def test_an_endless_command_is_named_and_stopped(tmp_path: Path) -> None:
     with process:
         assert "endless.lua:4 has run for" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) in (1, 130)
+        assert process.wait(60) == 130
+
+
+QUICK = """
+local con = sysbench.sql.driver():connect()
+print("loaded")
+io.stdout:flush()
+function prepare()
+  for i = 1, 1e9 do pcall(con.query, con, "SELECT " .. i) end
+end
+function cleanup()
+  while true do pcall(con.query, con, "SELECT SLEEP(100)") end
+end
+"""
+
+
+@pytest.mark.parametrize("command", ["prepare", "cleanup"])
+def test_a_command_that_waits_for_its_server_ends_when_it_is_asked_to(
+    command: str, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "quick.lua").write_text(QUICK)
+    program = [sys.executable, "-m", "loadstone.cli", "sysbench"]
+    process = subprocess.Popen(
+        [*program, *connection, "quick.lua", command],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    with process:
+        while "loaded" not in process.stdout.readline():
+            assert process.poll() is None
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        out, told = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "FATAL" not in out + told
+    assert "interrupted" in told
 
 
 @pytest.mark.slow

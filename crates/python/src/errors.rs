@@ -44,7 +44,9 @@ pub(crate) fn script(error: loadstone_script::ScriptError) -> PyErr {
         Error::UnknownOption { option } => ("option", option.clone()),
         Error::WrongValue { option, .. } => ("value", option.clone()),
         Error::Hook { hook, .. } => ("hook", (*hook).to_owned()),
-        Error::BrokenOff { hook, .. } => ("broken_off", (*hook).to_owned()),
+        Error::BrokenOff { hook, .. } | Error::Ended { hook, .. } => {
+            ("broken_off", (*hook).to_owned())
+        }
         Error::Engine { .. } => ("engine", String::new()),
     };
     ScriptError::new_err((kind, subject, error.to_string()))

@@ -21,8 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a script has to close its connections.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A script that can be inspected. Each method returns when the script has returned control, or was
-/// interrupted by a signal.
+/// A script outside of a load. What has to wait for the script returns when it has returned control,
+/// or was interrupted by a signal; only a command is waited for in pieces.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Script {
     inspector: Inspector,
@@ -92,10 +92,11 @@ impl Script {
     }
 
     fn give_up(&self) {
+        // Its script is not continued with what a server that is given up has not answered.
+        self.inspector.give_up();
         if let Some(servers) = self.servers.get() {
             servers.give_up();
         }
-        self.inspector.give_up();
     }
 
     /// The record of what it has said.

@@ -61,6 +61,14 @@ pub enum ScriptError {
         /// File and line.
         place: String,
     },
+    /// The function waited for a server and was not continued, as its end was asked for.
+    #[error("`{hook}' of user {user} did not come back: its end was asked for")]
+    Ended {
+        /// The function of the script.
+        hook: &'static str,
+        /// The virtual user, from zero.
+        user: u64,
+    },
     /// LuaJIT itself failed.
     #[error("LuaJIT: {message}")]
     Engine {

@@ -110,14 +110,17 @@ impl Mailbox {
     pub(crate) fn request<'a>(&self) -> Request<'a> {
         let letter = self.letter();
         let (connection, statement) = (letter.connection, letter.statement);
-        // SAFETY: `sql.lua` sets `text` and `text_length` from a string right before it asks.
+        // SAFETY: `sql.lua` and `statement.lua` set `text` and `text_length` from a string right before it asks.
         let sql = || unsafe { bytes(letter.text, letter.text_length) };
         match letter.request {
             1 => Request::Connect { connection },
             2 => Request::Disconnect { connection },
             3 => Request::Reconnect { connection },
             4 => Request::Query { connection, sql: sql() },
-            5 => Request::Prepare { connection, statement, sql: sql() },
+            5 => {
+                let parameters = parameters(letter);
+                Request::Prepare { connection, statement, sql: sql(), parameters }
+            }
             6 => Request::Execute { connection, statement, parameters: parameters(letter) },
             7 => Request::CloseStatement { connection, statement },
             8 => Request::NextEvent,

@@ -1,9 +1,10 @@
-//! Inspects a script without running a load: what it declares, and what it makes of a report. The
-//! script has a thread of its own, since a script that does not return control must not hold up the
-//! caller.
+//! A script outside of a load: what it declares, what it makes of a report, and the commands that
+//! run once. The script has a thread of its own, since a script that does not return control must
+//! not hold up the caller.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,12 +16,13 @@ use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
 
 type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>) + Send>;
 
-/// Answers questions about a script.
+/// Answers questions about a script, and has it run commands.
 #[derive(Debug)]
 pub struct Inspector {
     jobs: Sender<Job>,
     watches: Watches,
     said: Sayings,
+    is_to_end: Arc<AtomicBool>,
 }
 
 /// What a script lets the user know.
@@ -86,10 +88,11 @@ struct LoadedScript {
     user: User,
     server: Box<dyn Server>,
     said: Sayings,
+    is_to_end: Arc<AtomicBool>,
 }
 
 impl Inspector {
-    /// Starts loading the script. While it is loaded it may query this server.
+    /// Starts loading the script, which may query this server.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -100,14 +103,15 @@ impl Inspector {
         let (watches, said) = (Watches::default(), Sayings::default());
         plan.watches = watches.clone();
         let (jobs, todo) = channel::<Job>();
-        let sayings = said.clone();
+        let is_to_end = Arc::<AtomicBool>::default();
+        let (sayings, ending) = (said.clone(), is_to_end.clone());
         std::thread::Builder::new().name("script".to_owned()).spawn(move || {
-            let mut script = LoadedScript::of(plan, server, sayings);
+            let mut script = LoadedScript::of(plan, server, sayings, ending);
             for job in todo {
                 job(&mut script);
             }
         })?;
-        Ok(Self { jobs, watches, said })
+        Ok(Self { jobs, watches, said, is_to_end })
     }
 
     /// What it has said since the last call.
@@ -173,8 +177,10 @@ impl Inspector {
         }));
     }
 
-    /// Interrupts the script, which is reported as an error.
+    /// Ends what the script does, which is reported as an error: nothing is asked of a server any
+    /// more.
     pub fn give_up(&self) {
+        self.is_to_end.store(true, Ordering::Release);
         self.watches.living().iter().for_each(|watch| watch.break_off());
     }
 
@@ -230,6 +236,7 @@ impl LoadedScript {
         plan: ScriptPlan,
         server: Option<Box<dyn Server + Send>>,
         said: Sayings,
+        is_to_end: Arc<AtomicBool>,
     ) -> Result<Self, ScriptError> {
         let server: Box<dyn Server> = match server {
             Some(server) => server,
@@ -238,7 +245,7 @@ impl LoadedScript {
         let out = said.clone();
         let vm = Vm::new(Arc::new(plan), Rc::new(move |text: &[u8]| out.print(text)))?;
         let user = vm.reader()?;
-        let mut script = Self { vm, user, server, said };
+        let mut script = Self { vm, user, server, said, is_to_end };
         if script.user.is_loading() {
             script.attend(|user| Ok(user.go_on_loading()))?;
         }
@@ -283,7 +290,13 @@ impl LoadedScript {
         let mut request = begin(&mut self.user)?;
         while !matches!(request, Request::Idle) {
             let executes = matches!(request, Request::Execute { .. });
+            if self.is_to_end.load(Ordering::Acquire) {
+                return Err(self.user.ended());
+            }
             let answer = self.server.answer(&request);
+            if self.is_to_end.load(Ordering::Acquire) {
+                return Err(self.user.ended());
+            }
             if matches!(answer, Answer::Refused { .. }) {
                 self.said.refuse(if executes { self.user.executing() } else { None });
             }

@@ -54,6 +54,8 @@ pub enum Request<'a> {
         statement: u32,
         /// The statement.
         sql: &'a [u8],
+        /// Its parameters without their values: their kinds, where the server is to know them.
+        parameters: Parameters<'a>,
     },
     /// Execute a prepared statement.
     Execute {

@@ -140,6 +140,11 @@ impl User {
         self.go_on()
     }
 
+    /// Why it is not continued after it was asked to end.
+    pub(crate) fn ended(&self) -> ScriptError {
+        ScriptError::Ended { hook: self.hook, user: self.number }
+    }
+
     /// The text of the prepared statement that it has asked to execute last.
     #[must_use]
     pub fn executing(&self) -> Option<String> {

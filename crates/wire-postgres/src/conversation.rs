@@ -9,7 +9,7 @@ use crate::command::{
     write_sync, write_terminate,
 };
 use crate::reply::Unit;
-use crate::{Exchange, Format, ReplyReader, Session, WireError};
+use crate::{Exchange, Format, ReplyReader, Session, WireError, oid};
 
 /// The conversation on one connection after its login.
 ///
@@ -96,6 +96,17 @@ impl Conversation {
         write_parse(out, name, sql, param_types);
         write_describe_statement(out, name);
         self.finish(out);
+    }
+
+    /// Appends SQL to be prepared for parameters of these kinds, whose values do not matter.
+    pub fn write_prepare_for<'a>(
+        &mut self,
+        out: &mut Vec<u8>,
+        sql: &[u8],
+        params: impl Iterator<Item = Param<'a>>,
+    ) {
+        let types: Vec<u32> = params.map(type_of).collect();
+        self.write_prepare_typed(out, sql, &types);
     }
 
     /// The number of the statement whose prepare was written last. It may be executed before the
@@ -269,5 +280,15 @@ impl Conversation {
     #[inline]
     pub fn results(&self) -> &[ResultSet] {
         self.reader.results()
+    }
+}
+
+/// The type that a script's parameter has, with sysbench's driver as well.
+fn type_of(param: Param<'_>) -> u32 {
+    match param {
+        Param::Null => oid::UNSPECIFIED,
+        Param::Int(_) => oid::INT8,
+        Param::Double(_) => oid::FLOAT8,
+        Param::Text(_) => oid::VARCHAR,
     }
 }

@@ -42,6 +42,8 @@ pub mod oid {
     pub const FLOAT4: u32 = 700;
     /// `double precision`
     pub const FLOAT8: u32 = 701;
+    /// `character varying`
+    pub const VARCHAR: u32 = 1043;
     /// `date`
     pub const DATE: u32 = 1082;
     /// `time`

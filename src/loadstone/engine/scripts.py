@@ -155,7 +155,7 @@ class Script:
 
 
 def script(spec: str, plan: str | None = None) -> Script:
-    """Load a script for inspection. While it is loaded it may query the servers of this plan.
+    """Load a script, which may query the servers of this plan.
 
     Raises:
         PlanRefused: `spec` or `plan` does not conform to docs/engine.md.

@@ -78,10 +78,17 @@ def servers(
         places = places_of(given, settings.compat)
     except NotPlaced as error:
         raise messages.of_unplaced(error, command) from error
-    if not is_dry:
-        with company.beside_others([place.endpoint for place in places], settings.threads):
-            yield places
+    if is_dry:
+        with without_tables(places) as null:
+            yield null
         return
+    with company.beside_others([place.endpoint for place in places], settings.threads):
+        yield places
+
+
+@contextlib.contextmanager
+def without_tables(places: tuple[Place, ...]) -> Iterator[tuple[Place, ...]]:
+    """In place of these servers one that answers at once and has no tables."""
     with TemporaryDirectory(prefix="loadstone-dry-run-") as folder:
         socket = Path(folder, "null.sock")
         server = engine.null_server(NullServerSettings(socket=socket))

@@ -79,9 +79,10 @@ impl Scripted {
                 }
                 Action::Query { connection, sql: text(sql) }
             }
-            Request::Prepare { connection, statement, sql } => {
+            Request::Prepare { connection, statement, sql, parameters } => {
                 if let Some(conversation) = connections.conversation_mut(connection) {
-                    conversation.write_prepare(&mut shard.command, &statements.preparable(sql));
+                    let sql = statements.preparable(sql);
+                    conversation.write_prepare_for(&mut shard.command, &sql, parameters.iter());
                 }
                 Action::Prepare { connection, statement, sql: text(sql) }
             }

@@ -10,7 +10,7 @@ use crate::error::{Failure, FailureKind, PlanError};
 use crate::plan::{Plan, Protocol};
 use crate::record::FirstError;
 use loadstone_protocol::{Code, Expect, Fault, Reply, Verdict};
-use loadstone_script::{Answer, Request, Server};
+use loadstone_script::{Answer, Parameters, Request, Server};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,10 +24,10 @@ pub struct Servers {
     /// The servers' family.
     family: ServerFamily,
     shared: Arc<Shared>,
-    /// The number of connections opened so far.
-    opened: usize,
+    /// The number of connections asked for so far.
+    asked_for: usize,
     /// Indexed by the script's connection number.
-    clients: HashMap<u32, Client>,
+    clients: HashMap<u32, Open>,
     statements: Statements,
     command: Vec<u8>,
     /// Why the last request failed.
@@ -42,6 +42,13 @@ pub struct ServersHandle(Arc<Shared>);
 struct Shared {
     stop: StopFlag,
     refusals: Mutex<VecDeque<Option<FirstError>>>,
+}
+
+/// An open connection.
+struct Open {
+    client: Client,
+    /// The target's place in the plan.
+    target: usize,
 }
 
 /// The error that the script gets.
@@ -63,7 +70,8 @@ enum Outcome {
 }
 
 impl ServersHandle {
-    /// All requests that wait for a server fail, now and from now on.
+    /// Requests that wait for a server for long fail, now and from now on. Their script is not to be
+    /// continued.
     pub fn give_up(&self) {
         self.0.stop.set();
     }
@@ -103,7 +111,7 @@ impl Servers {
             plan,
             family,
             shared: Arc::new(Shared::default()),
-            opened: 0,
+            asked_for: 0,
             clients: HashMap::new(),
             statements: Statements::new(family.dialect()),
             command: Vec::new(),
@@ -133,11 +141,13 @@ impl Servers {
             Request::Idle | Request::EventOver | Request::Count { .. } => {}
             Request::NextEvent => return Ok(Outcome::NoMore),
             Request::Sleep { nanos } => self.sleep(Duration::from_nanos(nanos))?,
-            Request::Connect { connection } => self.connect(connection)?,
-            Request::Disconnect { connection } => self.disconnect(connection),
-            Request::Reconnect { connection } => {
+            Request::Connect { connection } => self.connect(connection, None)?,
+            Request::Disconnect { connection } => {
                 self.disconnect(connection);
-                self.connect(connection)?;
+            }
+            Request::Reconnect { connection } => {
+                let before = self.disconnect(connection);
+                self.connect(connection, before)?;
             }
             Request::Query { connection, sql } => {
                 self.command.clear();
@@ -146,8 +156,8 @@ impl Servers {
                 }
                 return self.results(connection, Expect::Query, &String::from_utf8_lossy(sql));
             }
-            Request::Prepare { connection, statement, sql } => {
-                self.prepare(connection, statement, &String::from_utf8_lossy(sql))?;
+            Request::Prepare { connection, statement, sql, parameters } => {
+                self.prepare(connection, statement, &String::from_utf8_lossy(sql), parameters)?;
             }
             Request::Execute { connection, statement, parameters } => {
                 self.command.clear();
@@ -167,8 +177,13 @@ impl Servers {
         Ok(Outcome::Done)
     }
 
-    fn connect(&mut self, connection: u32) -> Result<(), Halt> {
-        let index = self.opened % self.plan.targets.len().max(1);
+    /// Connects to this target, or to the next one.
+    fn connect(&mut self, connection: u32, target: Option<usize>) -> Result<(), Halt> {
+        let index = target.unwrap_or_else(|| {
+            let next = self.asked_for % self.plan.targets.len().max(1);
+            self.asked_for += 1;
+            next
+        });
         let Some(target) = self.plan.targets.get(index) else {
             return Err(self.failed(Fault::ConnectionGone, "the plan has no server"));
         };
@@ -178,26 +193,33 @@ impl Servers {
         let stop = &self.shared.stop;
         let mut client = Client::connect(&Arc::new(endpoint), &self.plan.connect, stop)?;
         client.keep_results(MOST_ROW_BYTES);
-        self.opened += 1;
-        self.clients.insert(connection, client);
+        self.clients.insert(connection, Open { client, target: index });
         Ok(())
     }
 
-    fn disconnect(&mut self, connection: u32) {
-        if let Some(client) = self.clients.remove(&connection) {
-            client.quit();
-        }
+    /// Closes a connection; returns its target.
+    fn disconnect(&mut self, connection: u32) -> Option<usize> {
+        let open = self.clients.remove(&connection)?;
+        open.client.quit();
+        Some(open.target)
     }
 
-    fn prepare(&mut self, connection: u32, statement: u32, sql: &str) -> Result<(), Halt> {
+    fn prepare(
+        &mut self,
+        connection: u32,
+        statement: u32,
+        sql: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<(), Halt> {
         if self.plan.protocol == Protocol::Text {
             self.statements.as_text(statement, sql);
             return Ok(());
         }
         self.command.clear();
-        if let Some(client) = self.clients.get_mut(&connection) {
+        if let Some(Open { client, .. }) = self.clients.get_mut(&connection) {
             let sql = self.statements.preparable(sql.as_bytes());
-            client.conversation_mut().write_prepare(&mut self.command, &sql);
+            let conversation = client.conversation_mut();
+            conversation.write_prepare_for(&mut self.command, &sql, parameters.iter());
         }
         match self.ask(connection, Expect::Prepare, sql) {
             Ok(Reply::Prepared(prepared)) => {
@@ -216,7 +238,7 @@ impl Servers {
     fn close_statement(&mut self, connection: u32, statement: u32) -> Result<(), Halt> {
         let Some(id) = self.statements.forget(statement) else { return Ok(()) };
         self.command.clear();
-        let Some(client) = self.clients.get_mut(&connection) else { return Ok(()) };
+        let Some(Open { client, .. }) = self.clients.get_mut(&connection) else { return Ok(()) };
         client.conversation().write_close_statement(&mut self.command, id);
         client.tell(&self.command)
     }
@@ -232,25 +254,25 @@ impl Servers {
     /// Sends the encoded command; returns whatever the server answers, apart from a refusal. A lost
     /// connection stays lost until the script asks for it again.
     fn ask(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Reply, Halt> {
-        let Some(client) = self.clients.get_mut(&connection) else {
+        let Some(Open { client, .. }) = self.clients.get_mut(&connection) else {
             return Err(self.failed(Fault::ConnectionGone, "the connection to the server was lost"));
         };
-        let mut answer = match client.ask(&self.command, expected, sql) {
+        let answer = match client.ask(&self.command, expected, sql) {
             Ok(Reply::Failed(error)) => {
                 self.refusal.position = error.position;
                 Err(Halt::Failed(Failure::of_statement(&error, sql.to_owned())))
             }
             other => other,
         };
-        let executes = !matches!(expected, Expect::Prepare);
-        if let Err(Halt::Failed(failure)) = &answer
-            && executes
-            && failure.code.is_some_and(|code| self.family.scripts_roll_back_after(code))
-            && let Err(loss) = roll_back(client)
-        {
-            answer = Err(loss);
-        }
-        if answer.as_ref().is_err_and(Halt::is_loss) {
+        let rolls_back = |code| self.family.scripts_roll_back_after(code);
+        let is_lost = match &answer {
+            Err(Halt::Failed(failure)) if failure.code.is_some_and(rolls_back) => {
+                !matches!(expected, Expect::Prepare) && roll_back(client).is_err()
+            }
+            Err(halt) => halt.is_loss(),
+            Ok(_) => false,
+        };
+        if is_lost {
             self.clients.remove(&connection);
         }
         answer
@@ -274,14 +296,10 @@ impl Servers {
 
     /// Keeps the error for the script and for [`ServersHandle`].
     fn refuse(&mut self, halt: Halt, request: &Request<'_>) {
-        let is_loss = halt.is_loss();
         let position = self.refusal.position.take();
-        let failure = match halt {
-            Halt::Failed(failure) => failure,
-            Halt::Stopped => {
-                self.family.failure(FailureKind::Unreachable, Fault::ConnectionLost, "given up")
-            }
-        };
+        let connects = matches!(request, Request::Connect { .. } | Request::Reconnect { .. });
+        let is_loss = halt.is_loss() && !connects;
+        let Halt::Failed(failure) = halt else { return };
         let lost = self.family.code_of(Fault::ConnectionLost);
         let code = if is_loss { lost } else { failure.code.unwrap_or(lost) };
         let mut sql_state = *b"HY000";
@@ -289,23 +307,26 @@ impl Servers {
             sql_state.copy_from_slice(text.as_bytes());
         }
         let preparing = matches!(request, Request::Prepare { .. });
-        let prepared = matches!(request, Request::Execute { .. });
-        let target = (!is_loss && failure.statement.is_none()).then_some(failure.target);
-        let message = failure.message;
-        let gone = self.family.code_of(Fault::ConnectionGone);
-        let unprepared = self.family.code_of(Fault::NotPrepared);
+        let own = [Fault::ConnectionGone, Fault::NotPrepared].map(|it| self.family.code_of(it));
+        let is_own = !connects && failure.statement.is_none() && own.contains(&code);
         let error = FirstError {
             code,
-            message: message.clone(),
-            statement: failure.statement.map(String::from),
+            message: failure.message.clone(),
+            statement: match request {
+                Request::Query { sql, .. } | Request::Prepare { sql, .. } => {
+                    Some(String::from_utf8_lossy(sql).into_owned())
+                }
+                _ => None,
+            },
             preparing,
-            prepared,
+            prepared: matches!(request, Request::Execute { .. }),
             position: position.filter(|_| preparing),
-            target,
+            target: connects.then_some(failure.target),
         };
-        let told = (code != gone && code != unprepared).then_some(error);
+        let told = (!is_own).then_some(error);
         self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).push_back(told);
-        self.refusal = Refusal { code: code.code, sql_state, message, position: None };
+        self.refusal =
+            Refusal { code: code.code, sql_state, message: failure.message, position: None };
     }
 }
 
@@ -317,7 +338,7 @@ impl Server for Servers {
             Ok(Outcome::Results(connection)) => self
                 .clients
                 .get(&connection)
-                .map_or(Answer::Done, |client| Answer::Results(client.results())),
+                .map_or(Answer::Done, |open| Answer::Results(open.client.results())),
             Err(halt) => {
                 self.refuse(halt, request);
                 let Refusal { code, sql_state, message, .. } = &self.refusal;
@@ -329,8 +350,8 @@ impl Server for Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        for (_, client) in self.clients.drain() {
-            client.quit();
+        for (_, open) in self.clients.drain() {
+            open.client.quit();
         }
     }
 }
@@ -344,6 +365,6 @@ fn roll_back(client: &mut Client) -> Result<(), Halt> {
 }
 
 /// How commands for a client are encoded, if the script's connection is open.
-fn conversation(clients: &HashMap<u32, Client>, connection: u32) -> Option<&Conversation> {
-    clients.get(&connection).map(Client::conversation)
+fn conversation(clients: &HashMap<u32, Open>, connection: u32) -> Option<&Conversation> {
+    clients.get(&connection).map(|open| open.client.conversation())
 }

@@ -94,17 +94,18 @@ function Connection:query_row(query)
   return unpack(result:fetch_row(), 1, result.nfields)
 end
 
---- A statement that the server parses once.
+--- A statement that the server parses once. The driver pgsql has it parsed when its parameters are bound, whose types
+--- it sends along.
 function Connection:prepare(query)
   local record = open_connection(self, 2)
-  local number = next_number()
-  mailbox.text = query
-  mailbox.text_length = #query
-  mailbox.statement = number
-  if ask(ask_for.PREPARE, record.number) ~= DONE then
+  local prepared = statement.new(next_number(), record, self, query)
+  if query:find("?", 1, true) and driver_name() == "pgsql" then
+    return prepared
+  end
+  if statement.prepare(prepared) ~= DONE then
     refuse_for_good(2)
   end
-  return statement.new(number, record, self, query)
+  return prepared
 end
 
 local function send_bulk(record, call, level)

@@ -6,10 +6,10 @@ local ffi = require("ffi")
 local state, random, refusal, results = ...
 
 local mailbox, ask, ask_for, DONE = state.mailbox, state.ask, state.ask_for, state.answered.DONE
-local refuse, take_result = refusal.refuse, results.take
+local refuse, refuse_for_good, take_result = refusal.refuse, refusal.refuse_for_good, results.take
 
 -- `life` is that of the connection when the statement was prepared, and 0 once it is closed: see open_statement().
-ffi.cdef("typedef struct { uint32_t number, life, count; } sql_statement;")
+ffi.cdef("typedef struct { uint32_t number, life, count; bool is_prepared; } sql_statement;")
 
 local TYPE = {
   NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7,
@@ -93,6 +93,9 @@ end
 
 Integer.set_rand_str, Real.set_rand_str = is_no_text, is_no_text
 
+-- The kind of the values of each.
+Integer.kind, Real.kind, Text.kind = INTEGER, REAL, TEXT
+
 local METHODS = {
   [TYPE.TINYINT] = Integer, [TYPE.SMALLINT] = Integer, [TYPE.INT] = Integer,
   [TYPE.BIGINT] = Integer, [TYPE.FLOAT] = Real, [TYPE.DOUBLE] = Real,
@@ -139,6 +142,30 @@ local function open_statement(face, level)
   return list
 end
 
+--- Has the server parse the statement, for `count` parameters whose kinds are those of `cells`; returns its answer.
+local function prepare(statement, cells, count)
+  local list = lists[statement]
+  mailbox.text = list[QUERY]
+  mailbox.text_length = #list[QUERY]
+  mailbox.statement = statement.number
+  mailbox.cells = cells
+  mailbox.count = count or 0
+  local answer = ask(ask_for.PREPARE, list[CONNECTION].number)
+  statement.is_prepared = answer == DONE
+  return answer
+end
+
+--- Has the server parse it for parameters like these, of which it has to know the kinds alone.
+local function prepare_for(statement, count, ...)
+  local values = ffi.new("loadstone_value[?]", count)
+  local cells = ffi.new("loadstone_value *[?]", count)
+  for index = 1, count do
+    values[index - 1].kind = select(index, ...).kind
+    cells[index - 1] = values + (index - 1)
+  end
+  return prepare(statement, cells, count)
+end
+
 --- A parameter of this type; texts need their greatest length in bytes.
 function Statement:bind_create(kind, capacity)
   open_statement(self, 2)
@@ -170,12 +197,19 @@ function Statement:bind_param(...)
   end
   lists[self] = { list[CONNECTION], list[FACE], list[QUERY], cells, ... }
   self.count = count
+  if not self.is_prepared and prepare_for(self, count, ...) ~= DONE then
+    return 1
+  end
   return 0
 end
 
 --- Carries the statement out.
 function Statement:execute()
   local list = open_statement(self, 2)
+  -- Nothing was bound to it, or what was bound did not fit.
+  if not self.is_prepared and prepare(self) ~= DONE then
+    refuse_for_good(2)
+  end
   local connection = list[CONNECTION]
   mailbox.statement = self.number
   mailbox.cells = list[CELLS]
@@ -208,7 +242,7 @@ local sql_statement = ffi.metatype("sql_statement", {
 --- A statement that the server knows, on the connection with this record and this face. The server keeps one that a
 --- script drops without closing it for as long as the connection lives.
 local function new_statement(number, record, face, query)
-  local statement = ffi.new(sql_statement, number, record.life)
+  local statement = ffi.new(sql_statement, { number = number, life = record.life })
   lists[statement] = { record, face, query }
   return statement
 end
@@ -218,4 +252,4 @@ local function forget_statements(record)
   record.life = record.life + 1
 end
 
-return { TYPE = TYPE, new = new_statement, forget = forget_statements }
+return { TYPE = TYPE, new = new_statement, prepare = prepare, forget = forget_statements }

@@ -94,8 +94,13 @@ fn a_script_may_declare_types_and_give_them_methods_for_each_user() {
     assert_eq!(*script.printed.borrow(), "0\n1\n2\n");
 }
 
-/// A full state's memory, without garbage, for each of its users.
+/// A full state's memory, without garbage, for each of its users: the least of several, as LuaJIT
+/// compiles at times more and at times less of the script.
 fn memory_a_user(source: &str) -> usize {
+    (0..5).map(|_| memory_of_one_state(source)).min().expect("states")
+}
+
+fn memory_of_one_state(source: &str) -> usize {
     let script = Script::new(&format!("{source} function thread_done() collectgarbage() end"));
     let mut vm = script.vm();
     let mut users: Vec<_> = (0..64).map(|number| vm.user(number).expect("a user")).collect();
@@ -145,8 +150,9 @@ fn an_option_that_a_script_sets_takes_little_memory() {
              function event() {body} end"
         )
     };
-    let more = memory_a_user(&source("sysbench.opt.option7 = 1")) - memory_a_user(&source(""));
-    assert!(more <= 400, "{more} bytes");
+    let without = memory_a_user(&source(""));
+    let with = memory_a_user(&source("sysbench.opt.option7 = 1"));
+    assert!(with <= without + 400, "{with} bytes, {without} without it");
 }
 
 #[test]

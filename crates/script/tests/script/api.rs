@@ -345,6 +345,39 @@ fn the_globals_of_the_older_dialect_work() {
 }
 
 #[test]
+fn with_pgsql_a_statement_is_prepared_when_its_parameters_are_bound() {
+    let mut script = Script::new(
+        "local T = sysbench.sql.type
+         function thread_init()
+           local con = sysbench.sql.driver():connect()
+           con:prepare('SELECT 1')
+           local types = con:prepare('SELECT ?, ?, ?')
+           local text = types:bind_create(T.CHAR, 5)
+           types:bind_param(types:bind_create(T.SMALLINT), types:bind_create(T.FLOAT), text)
+           text:set('abc')
+           types:execute()
+           types:bind_param(text, text, text)
+           types:execute()
+           con:prepare(\"SELECT '?'\"):execute()
+           con:prepare('SELECT ?'):close()
+         end
+         function event() end",
+    );
+    script.plan.general.insert("db_driver".to_owned(), Setting::Text("pgsql".to_owned()));
+    let expected = [
+        "connect",
+        "prepare SELECT 1",
+        "prepare SELECT ?, ?, ? for (0, 0.0, '')",
+        "execute(NULL, NULL, 'abc')",
+        "execute('abc', 'abc', 'abc')",
+        "prepare SELECT '?'",
+        "execute()",
+        "close",
+    ];
+    assert_eq!(script.run(0).expect("a script that runs"), expected);
+}
+
+#[test]
 fn random_numbers_have_the_types_and_ranges_that_scripts_expect() {
     let text = printed(
         "local r = sysbench.rand

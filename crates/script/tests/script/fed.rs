@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use loadstone_protocol::{Code, Param, ResultSet};
-use loadstone_script::{Answer, IgnoredErrors, Request, ScriptError, ScriptPlan, User, Vm, Wish};
+use loadstone_script::{
+    Answer, IgnoredErrors, Parameters, Request, ScriptError, ScriptPlan, User, Vm, Wish,
+};
 
 /// The stand-in's answer.
 pub(crate) enum Said {
@@ -160,13 +162,19 @@ fn shown(request: &Request<'_>) -> Option<String> {
         Request::Disconnect { .. } => "disconnect".to_owned(),
         Request::Reconnect { .. } => "reconnect".to_owned(),
         Request::Query { sql, .. } => text(sql),
-        Request::Prepare { sql, .. } => format!("prepare {}", text(sql)),
-        Request::Execute { parameters, .. } => {
-            let values: Vec<String> = parameters.iter().map(value_text).collect();
-            format!("execute({})", values.join(", "))
+        Request::Prepare { sql, parameters, .. } if parameters.iter().next().is_none() => {
+            format!("prepare {}", text(sql))
         }
+        Request::Prepare { sql, parameters, .. } => {
+            format!("prepare {} for ({})", text(sql), values_text(parameters))
+        }
+        Request::Execute { parameters, .. } => format!("execute({})", values_text(parameters)),
         Request::CloseStatement { .. } => "close".to_owned(),
     })
+}
+
+fn values_text(parameters: Parameters<'_>) -> String {
+    parameters.iter().map(value_text).collect::<Vec<_>>().join(", ")
 }
 
 fn value_text(value: Param<'_>) -> String {

@@ -169,7 +169,26 @@ fn one_that_is_released_has_no_server() {
     };
     assert!(run().contains("errno = 1146"));
     inspector.release().recv_timeout(PATIENCE).expect("an answer").expect("nothing hinders");
-    assert!(!run().contains("errno = 1146"));
+    assert!(run().contains("errno = 2006"));
+}
+
+#[test]
+fn a_command_that_only_asks_its_server_is_given_up_and_not_continued() {
+    let script = Script::new(
+        "function event() end
+         function prepare()
+           local con = sysbench.sql.driver():connect()
+           while true do pcall(con.query, con, 'SELECT 1') end
+         end",
+    );
+    let server = Some(Box::new(Refusing) as Box<dyn Server + Send>);
+    let inspector = Inspector::open(script.plan.clone(), server).expect("a thread");
+    inspector.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
+    let coming = inspector.carry_out(Wish::Command("prepare".to_owned()));
+    assert!(coming.recv_timeout(Duration::from_millis(50)).is_err());
+    inspector.give_up();
+    let error = coming.recv_timeout(PATIENCE).expect("an answer").expect_err("it has no end");
+    assert!(matches!(error, ScriptError::Ended { .. } | ScriptError::BrokenOff { .. }), "{error}");
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone import engine
@@ -41,6 +43,10 @@ class _Asked:
     settings: Settings
     given: Values
     log: Log
+    plan: Plan | None = None
+    """By which its file queries the servers; `None`: the options name none, or a bad one, which is
+    reported when a command needs it."""
+    places: tuple[Place, ...] = ()
 
     @property
     def called(self) -> str:
@@ -57,12 +63,12 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
     """
     if path in STANDARD_INPUT:
         _make_rereadable()
-    asked = _Asked(path, line, settings, given, log)
-    opened = _opened(asked)
-    try:
-        return _run(asked, opened)
-    finally:
-        opened.script.close()
+    with _served(_Asked(path, line, settings, given, log)) as asked:
+        opened = _opened(asked)
+        try:
+            return _run(asked, opened)
+        finally:
+            opened.script.close()
 
 
 def _run(asked: _Asked, opened: OpenScript) -> int:
@@ -94,10 +100,10 @@ def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) ->
         Fatal: it cannot be loaded.
     """
     _make_rereadable()
-    asked = _Asked(STANDARD_INPUT[0], line, settings, given, log)
-    opened = _opened(asked)
-    _tell(asked, opened.script)
-    opened.script.close()
+    with _served(_Asked(STANDARD_INPUT[0], line, settings, given, log)) as asked:
+        opened = _opened(asked)
+        _tell(asked, opened.script)
+        opened.script.close()
     return 0
 
 
@@ -134,15 +140,31 @@ def _limits(settings: Settings) -> General:
     return {**limits, "rate": settings.rate}
 
 
+@contextlib.contextmanager
+def _served(asked: _Asked) -> Iterator[_Asked]:
+    """With the servers that its file may query while it is loaded, if the options name some."""
+    with contextlib.ExitStack() as stack:
+        try:
+            places = places_of(asked.given, asked.settings.compat)
+            if asked.given.switch("mysql_dry_run"):
+                places = stack.enter_context(starting.without_tables(places))
+            name, script = Path(asked.path).stem, _spec(asked, {})
+            workload = WorkloadSpec(name=name, tables=1, table_size=1, script=script)
+            targets = [place.endpoint.target for place in places]
+            plan = planning.command_of(workload, asked.settings, asked.given, targets, 1)
+            asked = replace(asked, plan=plan, places=places)
+        except (NotPlaced, Fatal):
+            pass
+        yield asked
+
+
 def _opened(asked: _Asked) -> OpenScript:
-    spec = _spec(asked, {})
-    plan = _plan_of_loading(asked, spec)
-    served = None
+    plan, served = asked.plan, None
     if plan is not None:
-        endpoints = [place.endpoint for place in plan[1]]
-        served = step_document(plan[0], steps_of(plan[0])[0], endpoints)
+        endpoints = [place.endpoint for place in asked.places]
+        served = step_document(plan, steps_of(plan)[0], endpoints)
     with told_as_fatal():
-        script = engine.script(json.dumps(script_document(spec, ())), served)
+        script = engine.script(json.dumps(script_document(_spec(asked, {}), ())), served)
         try:
             return OpenScript(script, script.contents())
         except engine.ScriptRefused:
@@ -150,27 +172,10 @@ def _opened(asked: _Asked) -> OpenScript:
             raise
 
 
-def _plan_of_loading(asked: _Asked, spec: ScriptSpec) -> tuple[Plan, tuple[Place, ...]] | None:
-    """The plan to load the script by, whose file may query the servers.
-
-    None if the options name no server or a bad one, which is reported when a command needs it, and
-    for a dry run.
-    """
-    if asked.given.switch("mysql_dry_run"):
-        return None
-    try:
-        places = places_of(asked.given, asked.settings.compat)
-        workload = WorkloadSpec(name=Path(asked.path).stem, tables=1, table_size=1, script=spec)
-        targets = [place.endpoint.target for place in places]
-        return planning.command_of(workload, asked.settings, asked.given, targets, 1), places
-    except (NotPlaced, Fatal):
-        return None
-
-
 def _tell(asked: _Asked, script: engine.Script) -> None:
     """Print what the script has said while it was loaded."""
-    plan = _plan_of_loading(asked, _spec(asked, {}))
-    refused = errors.Heard(plan[0], asked.log, plan[1]).take if plan else _never
+    plan = asked.plan
+    refused = errors.Heard(plan, asked.log, asked.places).take if plan else _never
     tell(script.said(), refused)
 
 

@@ -68,6 +68,20 @@ impl Conversation {
         }
     }
 
+    /// The same for a statement with parameters of these kinds, whose values do not matter. A server
+    /// that does not get the kinds with each execution gets them here.
+    pub(crate) fn write_prepare_for<'a>(
+        &mut self,
+        out: &mut Vec<u8>,
+        sql: &[u8],
+        params: impl Iterator<Item = Param<'a>>,
+    ) {
+        match self {
+            Self::MySql(own) => own.write_prepare(out, sql),
+            Self::Postgres(own) => own.write_prepare_for(out, sql, params),
+        }
+    }
+
     /// Appends the execution of a prepared statement; its reply is that of [`Expect::Execute`]. `bind_types`: the
     /// server does not know the parameters' types yet, where executions bring them.
     pub(crate) fn write_execute<'a>(
