@@ -318,8 +318,8 @@ class Case:
                 return one
         return None
 
-    def series(self, source: Source, column: str) -> Series | None:
-        """A column of the frames within the window."""
+    def series(self, source: Source, column: str, *, warmup: bool = False) -> Series | None:
+        """A column of the frames within the window; with `warmup`, also what comes before it."""
         self.reads.append(say("{source}.parquet's {column}", source=source, column=column))
         window = self.step.window
         if self.seconds is None or window is None:
@@ -328,7 +328,9 @@ class Case:
         if found is None:
             return None
         inside = tuple(
-            (at, value) for at, value in found if window.from_s < at <= window.to_s + 0.5
+            (at, value)
+            for at, value in found
+            if (warmup or window.from_s < at) and at <= window.to_s + 0.5
         )
         return inside or None
 

@@ -154,9 +154,17 @@ def has_room(case: Case) -> bool | None:
     return None if free is None or total is None else free > max(ROOM * total, KEPT_FREE)
 
 
+def by_second(events: Series) -> dict[int, float]:
+    """The rate in each second; the remainder of one at the end of a load is left out."""
+    rates: dict[int, float] = {}
+    for at, rate in events:
+        rates.setdefault(round(at), rate)
+    return rates
+
+
 def by_thirds(reads: Series, events: Series) -> tuple[float, float] | None:
     """Pages per event in the first and the last third; reads come about once a second."""
-    rates = {round(at): value for at, value in events}
+    rates = by_second(events)
     pairs = [(value, rates[round(at)]) for at, value in reads if round(at) in rates]
     if len(pairs) < FEWEST:
         return None
