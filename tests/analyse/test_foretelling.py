@@ -245,3 +245,10 @@ def test_intervals_hold_the_rates_of_simulated_systems() -> None:
     inside = sum(inside for inside, _ in found) / len(found)
     assert inside >= WANTED
     assert median(error for _, error in found) < 0.03
+
+
+def test_nothing_is_foretold_where_most_of_what_is_left_has_no_name() -> None:
+    shares: dict[Place, Share] = {"connecting": Share(0.75), "on core": Share(0.1)}
+    loop = a_loop(shares)
+    assert foretell(loop, Remedy({"connecting": 0.5})) is not None
+    assert foretell(loop, Remedy({"connecting": 0.75})) is None

@@ -152,8 +152,12 @@ class Remedy:
 
 
 def foretell(loop: ClosedLoop, remedy: Remedy) -> Foretold | None:
-    """The rate with the remedy and its 80 % interval; `None` if too little was measured."""
-    if loop.tps <= 0 or not loop.shares:
+    """The rate with the remedy and its 80 % interval; `None` if too little was measured.
+
+    That is so as well where more of what the remedy leaves is unnamed than named: nobody knows
+    whether it leaves that.
+    """
+    if loop.tps <= 0 or not loop.shares or not _System(loop, remedy).is_known:
         return None
     low, high = rates(loop, remedy)
     middle = (low + high) / 2
@@ -225,6 +229,11 @@ class _System:
         self.sync_times = remedy.sync_times
         self.queues = self._queues()
         self.bounds = (*loop.bounds, *remedy.bounds)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the account names most of the time that is left."""
+        return sum(self.after.values()) >= self.unnamed
 
     def solved(self, is_patient: bool) -> float:
         """The rate at which the users' time is used up, by one of the two models."""

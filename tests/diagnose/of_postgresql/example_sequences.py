@@ -13,7 +13,7 @@ from loadstone.model.account import Account
 from loadstone.model.hot_spots import HotSpots, SequenceVisits, TableVersions
 
 WAITS = {"state.LWLock:BufferContent": 6.0}
-SAME_PAGES = an_account(latch=0.4, on_core=0.1)
+SAME_PAGES = an_account(latch=0.4, on_core=0.1, sending=0.4)
 
 
 def waiting(
