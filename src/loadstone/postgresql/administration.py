@@ -221,15 +221,17 @@ class Administration(CoreConnection):  # type: ignore[misc]
             name, *_ = self.prepare_statement(statement, ())
             self.close_prepared_statement(name)
 
-    def set_own(self, name: str, value: str) -> None:
-        """Set a parameter for the session, if that is this connection's own, and no pooler's.
+    def set_own(self, settings: Mapping[str, str]) -> None:
+        """Set parameters for the session, if that is this connection's own, and no pooler's.
 
-        A server that has no such parameter is left as it is.
+        Those that a server does not have are left out.
         """
-        self.run(
-            f"SELECT set_config('{name}', '{value}', false) WHERE pg_backend_pid() = {self.number}"
-            f" AND current_setting('{name}', true) IS NOT NULL"
+        each = (
+            f"CASE WHEN current_setting('{name}', true) IS NOT NULL"
+            f" THEN set_config('{name}', '{value}', false) END"
+            for name, value in settings.items()
         )
+        self.run(f"SELECT {', '.join(each)} WHERE pg_backend_pid() = {self.number}")
 
     @property
     def number(self) -> int:

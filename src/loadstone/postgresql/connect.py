@@ -86,9 +86,9 @@ def connect_to_console(endpoint: Endpoint, timeouts: Timeouts, name: str) -> Adm
 def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administration:
     opened = _opened(endpoint, timeouts, database)
     try:
+        limit_ms = int(timeouts.statement_s * 1000)
         # Few of our statements work as long as compiling one takes, where all are compiled.
-        opened.set_own("jit", "off")
-        opened.set_own("statement_timeout", str(int(timeouts.statement_s * 1000)))
+        opened.set_own({"jit": "off", "statement_timeout": str(limit_ms)})
     except pg8000.Error as error:
         opened.close()
         raise login_error(error, endpoint, database) from error
