@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.examples import per_second
+from diagnose.healthy import per_second
 from diagnose.of_postgresql.example_versions import KEEPER, seen, spots
 from diagnose.of_postgresql.figures import a_case
 from loadstone.diagnosis.context import Case
@@ -35,7 +35,7 @@ def a_load(ages: list[float], *, cpu_of: list[float] | None = None) -> Case:
 
 def share(case: Case) -> float:
     found = RULE.judge(case)
-    assert found is not None
+    assert found is not None and found.share is not None
     return found.share
 
 
