@@ -226,12 +226,11 @@ class Administration(CoreConnection):  # type: ignore[misc]
 
         Those that a server does not have are left out.
         """
-        each = (
-            f"CASE WHEN current_setting('{name}', true) IS NOT NULL"
-            f" THEN set_config('{name}', '{value}', false) END"
-            for name, value in settings.items()
+        each = ", ".join(f"('{name}', '{value}')" for name, value in settings.items())
+        self.run(
+            f"SELECT set_config(name, value, false) FROM (VALUES {each}) AS own (name, value)"
+            f" WHERE pg_backend_pid() = {self.number} AND current_setting(name, true) IS NOT NULL"
         )
-        self.run(f"SELECT {', '.join(each)} WHERE pg_backend_pid() = {self.number}")
 
     @property
     def number(self) -> int:
