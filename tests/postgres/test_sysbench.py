@@ -120,6 +120,8 @@ def test_the_server_is_sent_the_same(beside: Beside, workloads: tuple[str, ...])
         (("oltp_read_write", "run"), {"port": "0"}),
         (("oltp_read_write", "prepare"), {"host": "localhost", "port": "1"}),
         (("oltp_read_write", "prewarm"), {}),
+        (("oltp_read_write", "prepare"), {"user": "by_trust", "password": "", "db": "nosuch"}),
+        (("oltp_read_write", "run"), {"user": "by_trust", "password": "", "db": "nosuch"}),
     ],
 )
 def test_what_fails_is_said_in_the_same_words(

@@ -304,6 +304,13 @@ SCRIPTS = {
         commands.fail = {function() error("no further") end}
         sysbench.cmdline.commands = commands
     """,
+    "exit_in_done.lua": "function event() end function done() print('over') os.exit(6) end",
+    "passwords.lua": """
+        function prepare()
+          local opt = sysbench.opt
+          print(opt.mysql_password, mysql_password, opt.pgsql_password, pgsql_password)
+        end
+    """,
     "plain.lua": "function event() end",
     "talking.lua": "print('loaded')\nfunction event() end\nfunction done() end",
     "caught.lua": """
@@ -356,6 +363,10 @@ WITHOUT_SERVER = [
     "no_host.lua --mysql-socket=/nonexistent.sock --events=2 run",
     "loaded_in_part.lua",
     "loaded_in_part.lua --events=1 run",
+    "exit_in_done.lua --events=3 run",
+    "exit_in_done.lua --events=3 --threads=2 run",
+    "passwords.lua --mysql-password=abc prepare",
+    "passwords.lua --db-driver=pgsql --pgsql-password=abc prepare",
 ]
 
 AGAINST_A_SERVER = [
@@ -487,6 +498,40 @@ def test_a_connection_that_a_command_loses_is_told_with_its_statement(
     told = [re.sub(r"(error 2013 \(|'HY000': )[^)\n]*", r"\1...", one.stdout) for one in done]
     assert masked(told[0]) == masked(told[1])
     assert "for query 'SELECT 1, 'after it was lost''" in told[0]
+
+
+LOST_WHILE_IDLE = """
+    function thread_init()
+      con, other = sysbench.sql.driver():connect(), sysbench.sql.driver():connect()
+      own, n = con:query_row("SELECT CONNECTION_ID()"), 0
+    end
+    function event()
+      n = n + 1
+      if n == 2 then other:query("KILL " .. own) end
+      print("event", n, con:query_row("SELECT 7"))
+    end
+"""
+
+
+def test_a_connection_that_is_lost_between_two_statements_is_opened_again(
+    ours_here: Program, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "idle.lua").write_text(LOST_WHILE_IDLE)
+    ignoring = ("--mysql-ignore-errors=2013", "--events=4", "--time=20")
+    done = ours_here(*connection, "idle.lua", *ignoring, "run")
+    told = [line for line in done.stdout.splitlines() if line.startswith("event")]
+    assert told == ["event\t1\t7", "event\t3\t7", "event\t4\t7", "event\t5\t7"]
+    assert re.search(r"reconnects: +1 ", done.stdout)
+    assert done.returncode == 0
+
+
+def test_a_connection_that_is_lost_between_two_statements_is_told(
+    ours_here: Program, theirs: Program, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "idle.lua").write_text(LOST_WHILE_IDLE)
+    done = both(ours_here, theirs, (*connection, "idle.lua", "--events=4", "run"))
+    told = [re.findall(r"^FATAL: .*error 2013 .*(for query .*)$", one.stdout, re.M) for one in done]
+    assert told[0] == told[1] == ["for query 'SELECT 7'"]
 
 
 IN_TURN = """

@@ -55,7 +55,8 @@ def of_login(error: TargetError, endpoint: Endpoint) -> str:
 def of_failure(failure: EngineFailure, endpoint: Endpoint) -> str:
     """Why a connection of the load failed."""
     target = endpoint.target
-    if failure.kind == "login_refused" and not endpoint.credentials.reveal():
+    asked = failure.sql_state in (None, _WRONG_PASSWORD)
+    if failure.kind == "login_refused" and asked and not endpoint.credentials.reveal():
         return _refused(target, _NO_PASSWORD)
     if failure.sql_state:
         in_clear = None if failure.in_clear is None else f"FATAL:  {failure.in_clear}"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import NonNegativeInt, PositiveInt
 
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import (
     Arrival,
@@ -133,7 +134,10 @@ def script_document(script: ScriptSpec, endpoints: Sequence[Endpoint]) -> dict[s
     """The script's part of the plan, with the first server's password, which a script may need."""
     document = script.model_dump(mode="json")
     if endpoints:
-        document["general"]["mysql_password"] = endpoints[0].credentials.reveal()
+        passwords = {"mysql_password": "", "pgsql_password": ""}
+        is_postgresql = endpoints[0].target.family == POSTGRESQL
+        own = "pgsql_password" if is_postgresql else "mysql_password"
+        document["general"] |= passwords | {own: endpoints[0].credentials.reveal()}
     return document
 
 

@@ -26,7 +26,7 @@ from loadstone.model.records import (
     Stuck,
 )
 from loadstone.sysbench import messages, reporting
-from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.errors import Fatal, ScriptExit
 from loadstone.sysbench.figures import Figures, values_of
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors as script_errors
@@ -135,6 +135,9 @@ class _Watched:
     goodbye: list[str] | None = None
     """A script's output at the very end, kept until after the report."""
 
+    exit: ScriptExit | None = None
+    """What its `done()` has asked for."""
+
     teller: Teller = field(init=False)
 
     def __post_init__(self) -> None:
@@ -184,7 +187,14 @@ class _Watched:
     def _complain(self, message: str, refusals: Sequence[FirstError]) -> None:
         """Report a failure outside of the load, which does not end the run."""
         failure = EngineFailure(kind="script", message=message)
-        lines = self._lines_of(failure, refusals)
+        try:
+            lines = self._lines_of(failure, refusals)
+        except ScriptExit as asked:
+            if self.goodbye is None:
+                raise
+            # done() has called os.exit(): the report comes first, as in sysbench.
+            self.exit = asked
+            return
         if self.goodbye is not None:
             self.goodbye += [f"FATAL: {line}\n" for line in lines]
             return
@@ -310,6 +320,8 @@ class _Watched:
             for line in reporting.per_thread(self.since_checkpoint, settings.threads):
                 log.debug(line) if line else log.notice()
         write("".join(self.goodbye or []))
+        if self.exit:
+            raise self.exit
         return FORCED if unfinished else ExitCode.OK
 
 

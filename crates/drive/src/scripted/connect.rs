@@ -1,6 +1,6 @@
 //! Opens the connections that a script asks for, and handles lost ones.
 
-use super::connections::{MOST_ROW_BYTES, OpenConnection};
+use super::connections::{LostConnection, MOST_ROW_BYTES, OpenConnection};
 use super::resume::Resume;
 use super::{Activity, Pending, Scripted, Wanted};
 use crate::connection::{Advance, Interest, Loss, Opened, Opening};
@@ -135,25 +135,40 @@ impl Scripted {
         shard.timers.set(at, self.index, Alarm::Retry);
     }
 
-    /// A connection is gone. A script whose events restart after such an error is reconnected
-    /// first; any other script gets the error.
+    /// A connection is gone. A script that does not wait for it learns that when it uses the
+    /// connection next.
     pub(super) fn lose(&mut self, shard: &mut ShardContext, place: usize, loss: Loss) {
         let Some(open) = self.connections.take(place) else { return };
-        let now = shard.now();
         let waited = match &self.pending {
             Pending::Answer { place: at, .. }
             | Pending::Preparation { place: at, .. }
             | Pending::Rollback { place: at, .. } => *at == place,
             _ => false,
         };
+        let OpenConnection { number, endpoint, .. } = open;
+        let lost = LostConnection { number, endpoint, loss };
         if !waited {
-            // The script gets the error when it uses the connection next.
-            return;
+            return self.connections.keep_lost(lost);
         }
         let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
-        self.count_error(shard, open.endpoint.index, loss.code, |script| {
-            let prepared = matches!(pending, Pending::Answer { sql: None, .. });
-            let (statement, preparing) = match pending {
+        if let Some(resume) = self.meet_loss(shard, lost, pending) {
+            self.answer(shard, resume);
+        }
+    }
+
+    /// The script learns that a connection is gone, of which it wanted this. One whose events
+    /// restart after such an error is reconnected first; any other gets the error.
+    pub(super) fn meet_loss(
+        &mut self,
+        shard: &mut ShardContext,
+        lost: LostConnection,
+        wanted: Pending,
+    ) -> Option<Resume> {
+        let now = shard.now();
+        let LostConnection { number, endpoint, loss } = lost;
+        self.count_error(shard, endpoint.index, loss.code, |script| {
+            let prepared = matches!(wanted, Pending::Answer { sql: None, .. });
+            let (statement, preparing) = match wanted {
                 Pending::Answer { sql, .. } => (sql.or_else(|| script.executing()), false),
                 Pending::Preparation { sql, .. } => (Some(sql), true),
                 _ => (None, false),
@@ -169,14 +184,13 @@ impl Scripted {
             }
         });
         let ignored = shard.settings.ignores(loss.code);
-        if ignored && shard.is_loading() && matches!(self.activity, Activity::Busy { .. }) {
-            let reason = format!("{} {}", loss.code, loss.message);
-            let OpenConnection { number, endpoint, .. } = open;
-            shard.meter.user_lost(shard.since_begin(now), endpoint.index, reason);
-            shard.meter.user_cut_off(self.index);
-            self.connect(shard, Wanted { number, endpoint, loss: Some(loss) });
-        } else {
-            self.answer(shard, Resume::loss(&loss));
+        if !(ignored && shard.is_loading() && matches!(self.activity, Activity::Busy { .. })) {
+            return Some(Resume::loss(&loss));
         }
+        let reason = format!("{} {}", loss.code, loss.message);
+        shard.meter.user_lost(shard.since_begin(now), endpoint.index, reason);
+        shard.meter.user_cut_off(self.index);
+        self.connect(shard, Wanted { number, endpoint, loss: Some(loss) });
+        None
     }
 }

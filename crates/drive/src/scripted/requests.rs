@@ -175,6 +175,10 @@ impl Scripted {
         expect: Expect,
         pending: impl FnOnce(usize, Nanos) -> Pending,
     ) -> Option<Resume> {
+        if let Some(lost) = self.connections.take_lost(number) {
+            let wanted = pending(usize::MAX, shard.now());
+            return self.meet_loss(shard, lost, wanted);
+        }
         let Some(place) = self.connections.place_of(number) else {
             let text = "the connection to the server was lost";
             let code = self.family().code_of(Fault::ConnectionGone);
@@ -205,6 +209,9 @@ impl Scripted {
 
     /// Where the connection went, if there was one.
     fn disconnect(&mut self, shard: &mut ShardContext, number: u32) -> Option<Arc<Endpoint>> {
+        if let Some(lost) = self.connections.take_lost(number) {
+            return Some(lost.endpoint);
+        }
         let place = self.connections.place_of(number)?;
         let open = self.connections.take(place)?;
         shard.farewells.add(&shard.poller, open.connection);

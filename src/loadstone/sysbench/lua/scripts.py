@@ -81,7 +81,8 @@ def _run(asked: _Asked, opened: OpenScript) -> int:
     _warn_of_file(asked, contents)
     _check_command(asked, line.command, contents)
     spec = _spec(asked, options)
-    opened.script.give(json.dumps(script_document(spec, ())))
+    endpoints = [place.endpoint for place in asked.places]
+    opened.script.give(json.dumps(script_document(spec, endpoints)))
     _check(asked, opened)
     if line.command == "help" and "help" not in contents.commands:
         return _help(asked, opened)

@@ -12,10 +12,11 @@ from loadstone.workloads.scripts.options import BLOCKS, Kind, Option, for_all_te
 
 General = dict[str, bool | float | str | tuple[str, ...]]
 
-# The engine adds the password, because the stored run must not contain it.
+# The engine's documents add the password, because the stored run must not contain it.
 _HIDDEN = (
     "config_file",
     "mysql_password",
+    "pgsql_password",
     *(one.key for one in BLOCKS["ours"]),
 )
 _PARAMETERS = {
