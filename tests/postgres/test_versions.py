@@ -306,6 +306,11 @@ def test_a_connection_for_each_event_is_named_and_what_it_takes(
     assert one.trial is not None and one.trial.settings[0].value == "never"
     assert step.connect is not None and step.connect.mean is not None
     assert "Opening one takes the user" in one.sentence
-    assert one.foretold is not None and step.tps is not None
-    # The interval's lower end goes with the cores that others on the machine leave.
-    assert one.foretold.low > step.tps and one.foretold.tps > 1.5 * step.tps
+    # Its statements are in sessions that have only begun: most of what they take has no name.
+    assert step.account is not None and step.tps is not None
+    named_time = sum(each.share for each in step.account.entries)
+    left = named_time - sum(claim.share for claim in one.claims)
+    if step.account.unnamed > left:
+        assert one.foretold is None
+    else:
+        assert one.foretold is not None and one.foretold.low > step.tps
