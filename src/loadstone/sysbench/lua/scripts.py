@@ -126,13 +126,21 @@ def _spec(asked: _Asked, options: dict[str, str]) -> ScriptSpec:
         path=asked.path,
         command=asked.line.command,
         options=options,
-        general=general_options(asked.given) | _limits(asked.settings),
+        general=_general(asked.given) | _limits(asked.settings),
         arguments=tuple(os.fsdecode(word) for word in words),
         ignore_errors=None if restart_on == "all" else restart_on,
         each_error=True,
         distribution=planning.distribution_of(asked.given),
         version=version_of(asked.settings.compat),
     )
+
+
+def _general(given: Values) -> General:
+    """The general options; a kept run has them, so that no password may be among them."""
+    general = general_options(given)
+    # It may be all parameters of the connection.
+    (database,) = blank_arguments([os.fsencode(str(general["pgsql_db"]))])
+    return general | {"pgsql_db": os.fsdecode(database)}
 
 
 def _limits(settings: Settings) -> General:
