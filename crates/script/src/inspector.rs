@@ -21,7 +21,7 @@ type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>) + Send>;
 pub struct Inspector {
     jobs: Sender<Job>,
     watches: Watches,
-    said: Sayings,
+    said: Transcript,
     is_to_end: Arc<AtomicBool>,
 }
 
@@ -39,9 +39,9 @@ pub enum Said {
 
 /// What a script has said, in order; it can be taken while the script runs, and after it has failed.
 #[derive(Clone, Debug, Default)]
-struct Sayings(Arc<Mutex<Vec<Said>>>);
+struct Transcript(Arc<Mutex<Vec<Said>>>);
 
-impl Sayings {
+impl Transcript {
     fn print(&self, text: &[u8]) {
         let mut said = self.lock();
         if let Some(Said::Printed(last)) = said.last_mut() {
@@ -87,7 +87,7 @@ struct LoadedScript {
     vm: Vm,
     user: User,
     server: Box<dyn Server>,
-    said: Sayings,
+    said: Transcript,
     is_to_end: Arc<AtomicBool>,
 }
 
@@ -100,13 +100,13 @@ impl Inspector {
         mut plan: ScriptPlan,
         server: Option<Box<dyn Server + Send>>,
     ) -> std::io::Result<Self> {
-        let (watches, said) = (Watches::default(), Sayings::default());
+        let (watches, said) = (Watches::default(), Transcript::default());
         plan.watches = watches.clone();
         let (jobs, todo) = channel::<Job>();
         let is_to_end = Arc::<AtomicBool>::default();
-        let (sayings, ending) = (said.clone(), is_to_end.clone());
+        let (transcript, ending) = (said.clone(), is_to_end.clone());
         std::thread::Builder::new().name("script".to_owned()).spawn(move || {
-            let mut script = LoadedScript::of(plan, server, sayings, ending);
+            let mut script = LoadedScript::of(plan, server, transcript, ending);
             for job in todo {
                 job(&mut script);
             }
@@ -235,7 +235,7 @@ impl LoadedScript {
     fn of(
         plan: ScriptPlan,
         server: Option<Box<dyn Server + Send>>,
-        said: Sayings,
+        said: Transcript,
         is_to_end: Arc<AtomicBool>,
     ) -> Result<Self, ScriptError> {
         let server: Box<dyn Server> = match server {
