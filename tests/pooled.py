@@ -6,15 +6,18 @@ test that stops its server, fills its disk or changes what cannot be restored st
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pymysql
 import pytest
 
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.sandbox.mysql.binaries import mariadb_plugins
+from loadstone.servers.connection import Cursor
 
 QUICK: Mapping[str, str] = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
 """Most tests are not about durability, and the disk is shared."""
@@ -77,7 +80,19 @@ class Pool:
             yield on_schema(server, name)
         finally:
             with server.connect() as connection, connection.cursor() as cursor:
+                _end_statements(cursor, name)
                 cursor.execute(f"DROP DATABASE IF EXISTS {name}")
+
+
+def _end_statements(cursor: Cursor, schema: str) -> None:
+    """End what clients that are gone have left: the next tests' would be company to it."""
+    cursor.execute(
+        "SELECT ID FROM information_schema.PROCESSLIST"
+        f" WHERE DB = '{schema}' AND COMMAND = 'Query' AND ID <> CONNECTION_ID()"
+    )
+    for (number,) in cursor.fetchall():
+        with contextlib.suppress(pymysql.MySQLError):  # it has just ended
+            cursor.execute(f"KILL {number}")
 
 
 def on_schema(server: Sandbox, name: str) -> Sandbox:

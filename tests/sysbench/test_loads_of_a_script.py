@@ -19,6 +19,8 @@ EACH_LOAD_IS_A_ROW = """
     con:query("INSERT INTO loads VALUES (1)")
     function prepare() end
     function cleanup() end
+    function init() end
+    function done() end
     function event() end
     sysbench.cmdline.commands = {
       wipe = {function() end}, all = {function() end, sysbench.cmdline.PARALLEL_COMMAND},
@@ -41,6 +43,7 @@ LOADS = {
     "all": 1,
     "--threads=2 all": 3,
     "--threads=2 --events=2 run": 3,
+    "--events=2 --report-interval=1 --report-checkpoints=1 run": 4,
 }
 
 

@@ -26,5 +26,5 @@ pub use connection::{ServerFamily, client, connections_to, ed25519_answer, parse
 pub use error::{Failure, FailureKind, PlanError};
 pub use plan::{GeneralOption, Plan, ScriptSpec};
 pub use record::{Next, Record, next_record};
-pub use scripted::{Servers, ServersHandle, Turns};
+pub use scripted::{ScriptCounts, Servers, ServersHandle, Turns};
 pub use step::Drive;

@@ -31,13 +31,13 @@ pub(crate) struct Script {
     /// The servers' family.
     family: ServerFamily,
     seed: u64,
-    /// The command that it runs.
+    /// What it was asked to run.
     running: Mutex<Option<Running>>,
     /// Where that has not returned control for long.
     stuck: Mutex<Vec<Stuck>>,
 }
 
-/// A command that is not over.
+/// A command or another part of the script that is not over.
 struct Running {
     pending: Pending<()>,
     turns: Turns,
@@ -89,6 +89,12 @@ impl Script {
             }
             py.check_signals().inspect_err(|_| self.give_up())?;
         }
+    }
+
+    fn begin(&self, wish: Wish) {
+        let pending = self.inspector.carry_out(wish);
+        let turns = Turns::new(Clock::start());
+        *locked(&self.running) = Some(Running { pending, turns, is_to_end: false });
     }
 
     fn give_up(&self) {
@@ -184,15 +190,23 @@ impl Script {
         self.wait(py, self.inspector.end_reports())
     }
 
-    /// Starts a command of the script; `command_is_over` shows what becomes of it.
+    /// Starts a command of the script; `is_over` shows what becomes of it.
     fn begin_command(&self, command: String) {
-        let pending = self.inspector.carry_out(Wish::Command(command));
-        let turns = Turns::new(Clock::start());
-        *locked(&self.running) = Some(Running { pending, turns, is_to_end: false });
+        self.begin(Wish::Command(command));
     }
 
-    /// Whether the command is over; waits for a moment. Raises if it failed.
-    fn command_is_over(&self, py: Python<'_>) -> PyResult<bool> {
+    /// Starts its `init()`, if it has one.
+    fn begin_init(&self) {
+        self.begin(Wish::Init);
+    }
+
+    /// Starts its `done()`, if it has one.
+    fn begin_done(&self) {
+        self.begin(Wish::Done);
+    }
+
+    /// Whether what was started is over; waits for a moment. Raises if it failed.
+    fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
         let Some(running) = locked(&self.running).take() else { return Ok(true) };
         let (mut running, end) = py.detach(move || {
             let end = running.end();
@@ -209,11 +223,16 @@ impl Script {
         Ok(false)
     }
 
-    /// Asks the command for its end.
-    fn end_command(&self) {
+    /// Asks what was started for its end.
+    fn end(&self) {
         if let Some(running) = locked(&self.running).as_mut() {
             running.is_to_end = true;
         }
+    }
+
+    /// What it has had counted so far, as JSON.
+    fn counts(&self) -> PyResult<String> {
+        to_json(&self.servers.get().map(ServersHandle::counts).unwrap_or_default())
     }
 
     /// Closes its connections. A script that does not return control keeps them.
@@ -236,7 +255,6 @@ struct ContentsDocument {
     commands: BTreeMap<String, &'static str>,
     functions: Vec<&'static str>,
     hooks: Vec<String>,
-    has_init: bool,
 }
 
 #[derive(Serialize)]
@@ -256,7 +274,6 @@ impl ContentsDocument {
             commands: commands.map(|(name, command)| (name, name_of(command))).collect(),
             functions: contents.functions,
             hooks: contents.hooks,
-            has_init: contents.has_init,
         }
     }
 }

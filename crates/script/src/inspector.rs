@@ -78,8 +78,6 @@ pub struct Contents {
     pub functions: Vec<&'static str>,
     /// The names of its hooks.
     pub hooks: Vec<String>,
-    /// Whether it has an `init` to run before all users start.
-    pub has_init: bool,
 }
 
 /// The script as loaded in its thread.
@@ -151,7 +149,7 @@ impl Inspector {
         self.ask(LoadedScript::help)
     }
 
-    /// Has it do this: run a command, or word a report.
+    /// Has it do this: run a command, `init()` or `done()`, or word a report.
     pub fn carry_out(&self, wish: Wish) -> Pending<()> {
         self.ask(move |script| script.carry_out(&wish))
     }
@@ -244,7 +242,7 @@ impl LoadedScript {
         };
         let out = said.clone();
         let vm = Vm::new(Arc::new(plan), Rc::new(move |text: &[u8]| out.print(text)))?;
-        let user = vm.reader()?;
+        let user = vm.once()?;
         let mut script = Self { vm, user, server, said, is_to_end };
         if script.user.is_loading() {
             script.attend(|user| Ok(user.go_on_loading()))?;
@@ -258,7 +256,6 @@ impl LoadedScript {
             commands: self.vm.commands(&self.user)?,
             functions: self.vm.functions(&self.user, &["prepare", "cleanup", "help"])?,
             hooks: self.vm.hooks(&self.user)?,
-            has_init: !self.vm.functions(&self.user, &["init"])?.is_empty(),
         })
     }
 

@@ -28,6 +28,8 @@ pub struct ScriptPlan {
     pub ignored_errors: IgnoredErrors,
     /// Whether each error that is not ignored is reported, and not only the first of each code.
     pub each_error: bool,
+    /// Whether the first user calls `init()` and `done()`.
+    pub calls_init: bool,
     /// The error code that a script gets if there is no server.
     pub gone: Code,
     /// The default distribution of `sysbench.rand.default`.
@@ -55,6 +57,7 @@ impl Default for ScriptPlan {
             given: BTreeMap::new(),
             ignored_errors: IgnoredErrors::These(BTreeSet::new()),
             each_error: false,
+            calls_init: true,
             gone: Code::OTHER,
             distribution: Distribution::default(),
             seed: 0,

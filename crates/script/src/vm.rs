@@ -88,8 +88,15 @@ impl Vm {
     }
 
     /// The first user, with its script loaded and no options set: for reading its declarations.
-    pub(crate) fn reader(&self) -> Result<User, ScriptError> {
+    fn reader(&self) -> Result<User, ScriptError> {
         self.load(0)
+    }
+
+    /// The same for what runs once: its `init()` and `done()` have the globals of the loaded file.
+    pub(crate) fn once(&self) -> Result<User, ScriptError> {
+        let user = self.reader()?;
+        self.state.call::<()>("run_once", user.record())?;
+        Ok(user)
     }
 
     /// The options that this user's script declares; `None`: it takes any.

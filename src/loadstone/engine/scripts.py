@@ -48,7 +48,17 @@ class ScriptContents(Frozen):
     functions: frozenset[str]
     """Those of `prepare`, `cleanup` and `help` that it defines without declaring them."""
     hooks: frozenset[str]
-    has_init: bool
+
+
+class ScriptCounts(Frozen):
+    """Statements of a script outside of a load, and what it counted by sysbench's counters."""
+
+    reads: int
+    writes: int
+    other: int
+    events: int
+    errors: int
+    reconnects: int
 
 
 Said = Annotated[Printed | FirstError | Stuck, Field(discriminator="kind")]
@@ -135,18 +145,30 @@ class Script:
         """Start a command of the script, in the state that loading it has left."""
         self._native.begin_command(command)
 
-    def command_is_over(self) -> bool:
-        """Whether the command is over; waits for a moment.
+    def begin_init(self) -> None:
+        """Start its `init()`, if it has one, in the same state."""
+        self._native.begin_init()
+
+    def begin_done(self) -> None:
+        """Start its `done()`, if it has one, in the same state."""
+        self._native.begin_done()
+
+    def is_over(self) -> bool:
+        """Whether what was started is over; waits for a moment.
 
         Raises:
             ScriptRefused: it failed.
         """
         with _script_errors():
-            return self._native.command_is_over()
+            return self._native.is_over()
 
-    def end_command(self) -> None:
-        """Request the end of the command, which is then reported as a failure."""
-        self._native.end_command()
+    def end(self) -> None:
+        """Request the end of what was started, which is then reported as a failure."""
+        self._native.end()
+
+    def counts(self) -> ScriptCounts:
+        """What its statements were since it began to load, and what it counted itself."""
+        return ScriptCounts.model_validate_json(self._native.counts())
 
     def close(self) -> None:
         """Close its connections; it answers no more."""

@@ -69,8 +69,13 @@ class LoadPlan(Frozen):
     """Comments by table name: the one a new table gets, or that an existing one must have."""
 
 
-def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
-    """The step's plan for `engine.start`."""
+def step_document(
+    plan: Plan, step: Step, endpoints: Sequence[Endpoint], *, calls_init: bool = True
+) -> str:
+    """The step's plan for `engine.start`.
+
+    `calls_init`: a script's `init()` and `done()` are called by the step's first user.
+    """
     drive = plan.drive
     document: dict[str, Any] = {
         "targets": [endpoint.for_engine() for endpoint in endpoints],
@@ -98,7 +103,10 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
         "seed": (drive.seed + step.number - 1) % 2**63,
         "tag": step.tag,
     }
-    return json.dumps(document | _what_to_do(plan, step, endpoints))
+    document |= _what_to_do(plan, step, endpoints)
+    if not calls_init:
+        document["script"]["calls_init"] = False
+    return json.dumps(document)
 
 
 def _what_to_do(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> dict[str, Any]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from loadstone.model.errors import LoadstoneError
 
+FAILED = 1
+"""The exit code after an error."""
+
 
 class Refused(LoadstoneError):
     """A line on stderr: the command line cannot be read, or names something unknown."""

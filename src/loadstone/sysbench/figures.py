@@ -108,7 +108,7 @@ class Figures(Stretch):
         self.values_ns.update(values_ns)
         self.add_shares(sample.per_user)
 
-    def add_before(self, counts: MemberCounts) -> None:
+    def add_before(self, counts: MemberCounts | engine.ScriptCounts) -> None:
         """Add the statements that scripts sent before the first interval."""
         self.reads += counts.reads
         self.writes += counts.writes

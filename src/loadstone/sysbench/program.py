@@ -13,7 +13,7 @@ from loadstone.model.message import say
 from loadstone.sysbench import usage
 from loadstone.sysbench.cmdline import CommandLine, parse
 from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
-from loadstone.sysbench.errors import Fatal, Refused, ScriptExit
+from loadstone.sysbench.errors import FAILED, Fatal, Refused, ScriptExit
 from loadstone.sysbench.host import program
 from loadstone.sysbench.host.options import HOST_TESTS
 from loadstone.sysbench.log import Log, warn_of_file
@@ -40,7 +40,6 @@ from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 from loadstone.workloads.scripts.options import Kind, Option
 
-_FAILED = 1
 STANDARD_INPUT = "-"
 
 
@@ -74,7 +73,7 @@ def main(words: Sequence[str]) -> int:
         log.fatal(error.message)
         if error.hint:
             aside(error.hint)
-    return _FAILED
+    return FAILED
 
 
 def _told_of_itself(line: CommandLine, given: Values, compat: Compat) -> str | None:

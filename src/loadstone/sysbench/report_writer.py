@@ -26,6 +26,26 @@ class OpenScript:
 
     script: engine.Script
     contents: engine.ScriptContents
+    of_intervals: engine.Script | None = None
+    """A copy that reports intervals, if any is to be reported."""
+
+    of_checkpoints: engine.Script | None = None
+    """A copy that reports at checkpoints, if there are some."""
+
+    @property
+    def copies(self) -> tuple[engine.Script, ...]:
+        """The copies that report during the run."""
+        return tuple(each for each in (self.of_intervals, self.of_checkpoints) if each)
+
+    def serve(self, document: str) -> None:
+        """Let all of them query the servers of this plan."""
+        for script in (self.script, *self.copies):
+            script.serve(document)
+
+    def close(self) -> None:
+        """Close their connections."""
+        for script in (self.script, *self.copies):
+            script.close()
 
 
 @dataclass
@@ -43,11 +63,15 @@ class Teller:
     complain: Callable[[str, Sequence[FirstError]], None] = lambda message, refusals: None
     """Called with why a hook failed, and with the servers' errors for it."""
 
+    @property
+    def _of_intervals(self) -> engine.Script | None:
+        return self.opened.of_intervals if self.opened else None
+
     def interval(self, figures: Figures, tally: Tally) -> None:
         """Report an interval."""
-        if self._has(_AT_INTERVALS):
+        if script := self._reporting(_AT_INTERVALS, self._of_intervals):
             waiting = {"queue_length": tally.waiting, "concurrency": tally.in_flight}
-            self._hook(_of_any(figures, self.settings) | waiting, is_last=False)
+            self._hook(script, _of_any(figures, self.settings) | waiting, is_last=False)
             return
         lines = reporting.interval_lines(figures, tally, self.settings, self.uses_driver)
         for line in lines:
@@ -55,33 +79,45 @@ class Teller:
 
     def intervals_over(self) -> None:
         """The last interval was reported."""
-        if self._has(_AT_INTERVALS):
-            self._close_reports()
+        if script := self._reporting(_AT_INTERVALS, self._of_intervals):
+            self._close_reports(script)
 
-    def _close_reports(self) -> None:
-        """Close the lists that `report_json` opened; each hook has its own."""
-        if self.opened:
-            with told_as_fatal():
-                self.opened.script.end_reports()
-            tell(self.opened.script.said(), self.refused)
+    def checkpoint(self, figures: Figures) -> None:
+        """Report at a checkpoint."""
+        script = self.opened.of_checkpoints if self.opened else None
+        self._report(script, figures, running=self.settings.threads)
 
-    def report(self, figures: Figures, unfinished: int = 0, running: int = 0) -> None:
-        """Report at a checkpoint, where some threads are running, or at the end, where none is."""
-        if self._has(_AT_THE_END):
-            self._hook(_of_all(figures, self.settings, running), is_last=True)
-            self._close_reports()
+    def report(self, figures: Figures, unfinished: int = 0) -> None:
+        """Report at the end."""
+        self._report(self.opened.script if self.opened else None, figures, unfinished)
+
+    def _report(
+        self,
+        script: engine.Script | None,
+        figures: Figures,
+        unfinished: int = 0,
+        running: int = 0,
+    ) -> None:
+        """`running`: the number of threads that run."""
+        if script := self._reporting(_AT_THE_END, script):
+            self._hook(script, _of_all(figures, self.settings, running), is_last=True)
+            self._close_reports(script)
             return
         text = reporting.report(figures, self.settings, unfinished, self.uses_driver)
         self.log.notice(text)
 
-    def _has(self, hook: str) -> bool:
-        return self.opened is not None and hook in self.opened.contents.hooks
+    def _reporting(self, hook: str, script: engine.Script | None) -> engine.Script | None:
+        """The script, if it has the hook."""
+        return script if self.opened and hook in self.opened.contents.hooks else None
 
-    def _hook(self, figures: dict[str, float], *, is_last: bool) -> None:
+    def _close_reports(self, script: engine.Script) -> None:
+        """Close the lists that `report_json` opened; each hook has its own."""
+        with told_as_fatal():
+            script.end_reports()
+        tell(script.said(), self.refused)
+
+    def _hook(self, script: engine.Script, figures: dict[str, float], *, is_last: bool) -> None:
         """Call a hook; if it fails, that is reported, and the run continues."""
-        if not self.opened:
-            return
-        script = self.opened.script
         try:
             script.report(figures, is_last=is_last)
         except engine.ScriptRefused as error:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from loadstone.dropin import driving
 from loadstone.dropin.aside import aside
 from loadstone.dropin.keeping import Keeper
+from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import (
     Complaint,
@@ -19,18 +21,18 @@ from loadstone.model.records import (
     End,
     EngineFailure,
     FirstError,
-    Milestone,
     Printed,
     Sample,
     StepRecord,
     Stuck,
 )
 from loadstone.sysbench import messages, reporting
-from loadstone.sysbench.errors import Fatal, ScriptExit
+from loadstone.sysbench.errors import FAILED, Fatal
 from loadstone.sysbench.figures import Figures, values_of
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors as script_errors
-from loadstone.sysbench.report_writer import OpenScript, Teller, stuck, write
+from loadstone.sysbench.lua.calls import call
+from loadstone.sysbench.report_writer import OpenScript, Teller, stuck, tell, write
 from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
 
@@ -104,16 +106,45 @@ def drive(run: Run) -> int:
         Fatal: it could not start, or an error that is not to be ignored ended it.
         StoreError: the run's folder cannot be written.
     """
-    endpoints = [place.endpoint for place in run.places]
-    watched = _Watched(run)
-    if run.opened and not run.opened.contents.has_init:
-        watched.announce()
-    document = step_document(run.plan, run.step, endpoints)
     if run.opened:
-        run.opened.script.serve(document)
+        return _drive_script(run, run.opened)
+    endpoints = [place.endpoint for place in run.places]
+    document = step_document(run.plan, run.step, endpoints)
+    return _drive(run, document, _Watched(run))
+
+
+def _drive(run: Run, document: str, watched: _Watched) -> int:
     if driving.drive(document, run.step, watched, run.keeper, watched.on_silence):
         return ExitCode.INTERRUPTED
     return watched.report_end()
+
+
+def _drive_script(run: Run, opened: OpenScript) -> int:
+    """Its init(), done() and last report run in one state, of which the threads know nothing."""
+    endpoints = [place.endpoint for place in run.places]
+    document = step_document(run.plan, run.step, endpoints, calls_init=False)
+    opened.serve(document)
+    watched = _Watched(run)
+    with Interrupts() as interrupts:
+        watched.initialise(opened, interrupts)
+    if interrupts.asked:
+        aside(say("interrupted"))
+        return ExitCode.INTERRUPTED
+    announce(run.settings, run.log)
+    for script in opened.copies:
+        tell(script.said(), watched.heard.take)
+    try:
+        code = _drive(run, document, watched)
+    except Fatal as failed:
+        if not watched.connected:
+            raise
+        for line in failed.lines:
+            run.log.fatal(line)
+        watched.say_goodbye(opened)
+        return FAILED
+    if code == ExitCode.OK:
+        watched.say_goodbye(opened)
+    return code
 
 
 @dataclass
@@ -131,13 +162,6 @@ class _Watched:
 
     end: End | None = None
     heard: script_errors.Heard = field(init=False)
-    announced: bool = False
-    goodbye: list[str] | None = None
-    """A script's output at the very end, kept until after the report."""
-
-    exit: ScriptExit | None = None
-    """What its `done()` has asked for."""
-
     teller: Teller = field(init=False)
 
     def __post_init__(self) -> None:
@@ -147,6 +171,36 @@ class _Watched:
         self.teller = Teller(
             run.settings, run.log, run.opened, uses_driver, self.heard.take, self._complain
         )
+
+    def initialise(self, opened: OpenScript, interrupts: Interrupts) -> None:
+        """Call the script's `init()`, and count what that has done.
+
+        Raises:
+            Fatal: it failed.
+        """
+        script, ignored = opened.script, 0
+
+        def refused(error: FirstError) -> None:
+            nonlocal ignored
+            self._hear(error)
+            ignored += self.heard.ignores(error)
+
+        call(script.begin_init, script, self.heard, "init", interrupts, refused)
+        counts = script.counts()
+        for figures in (self.since_line, self.since_checkpoint):
+            figures.add_before(counts)
+            figures.errors += ignored + counts.errors
+        self.teller.uses_driver |= self.since_line.queries > 0
+
+    def say_goodbye(self, opened: OpenScript) -> None:
+        """Call the script's `done()`; if it fails, that is reported."""
+        script = opened.script
+        with Interrupts() as interrupts:
+            try:
+                call(script.begin_done, script, self.heard, "done", interrupts, self._hear)
+            except Fatal as failed:
+                for line in failed.lines:
+                    self.run.log.fatal(line)
 
     def take(self, record: StepRecord) -> bool:
         """Process the next record; returns whether it is the last."""
@@ -163,9 +217,7 @@ class _Watched:
             case Complaint():
                 self._complain(record.message, ())
             case Printed():
-                self._print(record.text)
-            case Milestone():
-                self._pass(record)
+                write(record.text)
             case Stuck():
                 aside(stuck(record))
             case End():
@@ -187,40 +239,11 @@ class _Watched:
     def _complain(self, message: str, refusals: Sequence[FirstError]) -> None:
         """Report a failure outside of the load, which does not end the run."""
         failure = EngineFailure(kind="script", message=message)
-        try:
-            lines = self._lines_of(failure, refusals)
-        except ScriptExit as asked:
-            if self.goodbye is None:
-                raise
-            # done() has called os.exit(): the report comes first, as in sysbench.
-            self.exit = asked
-            return
-        if self.goodbye is not None:
-            self.goodbye += [f"FATAL: {line}\n" for line in lines]
-            return
-        for line in lines:
+        for line in self._lines_of(failure, refusals):
             self.run.log.fatal(line)
 
     def _lines_of(self, failure: EngineFailure, errors: Sequence[FirstError]) -> tuple[str, ...]:
         return script_errors.lines(failure, errors, self.run.plan, "run")
-
-    def announce(self) -> None:
-        """Print the lines before the threads start, once."""
-        if not self.announced:
-            self.announced = True
-            announce(self.run.settings, self.run.log)
-
-    def _pass(self, milestone: Milestone) -> None:
-        if milestone.stage == "initialised":
-            self.announce()
-        else:
-            self.goodbye = []
-
-    def _print(self, text: str) -> None:
-        if self.goodbye is None:
-            write(text)
-        else:
-            self.goodbye.append(text)
 
     def _check(self, end: End) -> None:
         """Raise Fatal if the run failed."""
@@ -293,7 +316,7 @@ class _Watched:
             return
         if second in settings.checkpoints_s:
             log.notice(f"[ {second}s ] Checkpoint report:")
-            self.teller.report(self.since_checkpoint, running=settings.threads)
+            self.teller.checkpoint(self.since_checkpoint)
             self.since_checkpoint = _after(self.since_checkpoint)
         if settings.report_interval_s and second % settings.report_interval_s == 0:
             self.teller.interval(self.since_line, sample.tally)
@@ -319,9 +342,6 @@ class _Watched:
         if settings.debug:
             for line in reporting.per_thread(self.since_checkpoint, settings.threads):
                 log.debug(line) if line else log.notice()
-        write("".join(self.goodbye or []))
-        if self.exit:
-            raise self.exit
         return FORCED if unfinished else ExitCode.OK
 
 

@@ -56,6 +56,15 @@ impl Class {
             Self::Other
         }
     }
+
+    /// Its counter's number in scripts.
+    pub(crate) fn counter(self) -> u32 {
+        match self {
+            Self::Other => 0,
+            Self::Read => 1,
+            Self::Write => 2,
+        }
+    }
 }
 
 /// What an event waited for between its due time and its start.

@@ -38,6 +38,9 @@ pub struct ScriptSpec {
     /// Whether each error that is not ignored is reported, and not only the first of each code.
     #[serde(default)]
     pub each_error: bool,
+    /// Whether the first user calls `init()` and `done()`.
+    #[serde(default = "yes")]
+    pub calls_init: bool,
     /// The distribution that `sysbench.rand.default` draws from.
     #[serde(default)]
     pub distribution: Distribution,
@@ -106,6 +109,7 @@ impl ScriptSpec {
                 Some(Some(codes)) => IgnoredErrors::These(codes.clone()),
             },
             each_error: self.each_error,
+            calls_init: self.calls_init,
             gone: usual.connection_gone,
             distribution: self.distribution,
             seed,

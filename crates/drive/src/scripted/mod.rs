@@ -10,7 +10,7 @@ mod servers;
 mod statements;
 mod watchdog;
 
-pub use servers::{Servers, ServersHandle};
+pub use servers::{ScriptCounts, Servers, ServersHandle};
 pub use watchdog::Turns;
 pub(crate) use watchdog::Watchdog;
 

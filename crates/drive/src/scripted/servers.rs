@@ -7,10 +7,12 @@ use super::statements::Statements;
 use crate::connection::client::{Client, Endpoint, Halt, StopFlag};
 use crate::connection::{Conversation, ServerFamily};
 use crate::error::{Failure, FailureKind, PlanError};
+use crate::metering::Class;
 use crate::plan::{Plan, Protocol};
 use crate::record::FirstError;
 use loadstone_protocol::{Code, Expect, Fault, Reply, Verdict};
 use loadstone_script::{Answer, Parameters, Request, Server};
+use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,6 +44,41 @@ pub struct ServersHandle(Arc<Shared>);
 struct Shared {
     stop: StopFlag,
     refusals: Mutex<VecDeque<Option<FirstError>>>,
+    counts: Mutex<ScriptCounts>,
+}
+
+/// What a script's statements were, and what it counted itself.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ScriptCounts {
+    /// Statements with a result set.
+    pub reads: u64,
+    /// Statements that change rows.
+    pub writes: u64,
+    /// All other statements.
+    pub other: u64,
+    /// Only those that it counted itself.
+    pub events: u64,
+    /// Only those that it counted itself.
+    pub errors: u64,
+    /// Only those that it counted itself.
+    pub reconnects: u64,
+}
+
+impl ScriptCounts {
+    /// Adds 1 to a counter by sysbench's number; others are not counted.
+    fn add(&mut self, counter: u32) {
+        let counts = [
+            &mut self.other,
+            &mut self.reads,
+            &mut self.writes,
+            &mut self.events,
+            &mut self.errors,
+            &mut self.reconnects,
+        ];
+        if let Some(count) = counts.into_iter().nth(counter as usize) {
+            *count += 1;
+        }
+    }
 }
 
 /// An open connection.
@@ -81,6 +118,12 @@ impl ServersHandle {
     #[must_use]
     pub fn next_refusal(&self) -> Option<FirstError> {
         self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).pop_front().flatten()
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn counts(&self) -> ScriptCounts {
+        *self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,7 +181,8 @@ impl Servers {
 
     fn carry_out(&mut self, request: &Request<'_>) -> Result<Outcome, Halt> {
         match *request {
-            Request::Idle | Request::EventOver | Request::Count { .. } => {}
+            Request::Idle | Request::EventOver => {}
+            Request::Count { counter } => self.count(counter),
             Request::NextEvent => return Ok(Outcome::NoMore),
             Request::Sleep { nanos } => self.sleep(Duration::from_nanos(nanos))?,
             Request::Connect { connection } => self.connect(connection, None)?,
@@ -246,9 +290,16 @@ impl Servers {
     /// Sends the encoded command.
     fn results(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Outcome, Halt> {
         match self.ask(connection, expected, sql)? {
-            Reply::Done(_) => Ok(Outcome::Results(connection)),
+            Reply::Done(completion) => {
+                self.count(Class::of(&completion).counter());
+                Ok(Outcome::Results(connection))
+            }
             _ => Err(self.failed(Fault::Garbled, "an answer to something else")),
         }
+    }
+
+    fn count(&self, counter: u32) {
+        self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner).add(counter);
     }
 
     /// Sends the encoded command; returns whatever the server answers, apart from a refusal. A lost

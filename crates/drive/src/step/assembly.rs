@@ -81,7 +81,10 @@ fn settings(
     let script = script.map(|script| {
         Arc::new(script.script_plan(plan.seed, u64::from(plan.users), &family.usual()))
     });
-    if script.as_ref().is_none_or(|script| script.command.as_deref() != Some(RUN)) {
+    let begins_with_init = script
+        .as_ref()
+        .is_some_and(|script| script.calls_init && script.command.as_deref() == Some(RUN));
+    if !begins_with_init {
         control.initialise();
     }
     Settings {
@@ -236,7 +239,7 @@ fn scripted_users(
         let text = String::from_utf8_lossy(text).into_owned();
         print.send(Message::Printed(Printed { text, is_aside: false }));
     };
-    let is_run = settings.script_command().is_none();
+    let (is_run, calls_init) = (settings.script_command().is_none(), plan.calls_init);
     let mut vm = Vm::new(plan, Rc::new(output)).map_err(failed)?;
     let mut user_at = |place: Place| {
         let user = vm.user(place.number)?;
@@ -247,7 +250,7 @@ fn scripted_users(
         } else if vm.command(&user)? == Command::Single && place.number > 0 {
             return Ok(None);
         }
-        let is_first = place.number == first;
+        let is_first = calls_init && place.number == first;
         let user = Scripted::new(place.index, place.endpoint, endpoints.clone(), user, is_first);
         Ok(Some(AnyUser::Scripted(Box::new(user))))
     };

@@ -72,11 +72,23 @@ local function load_silently(user)
   end
 end
 
+local function call_once(user, name)
+  local hook = rawget(user.env, name)
+  if hook then
+    -- As in sysbench, without the number of a thread: it runs in none of them.
+    hook()
+  end
+end
+
 --- init() and done() share globals and connections with each other, and with no user.
 local function call_apart(name)
   return function(user)
     if not rawget(user.env, "init") and not rawget(user.env, "done") then
       return
+    end
+    if user.runs_once then
+      sql.open_deferred(user)
+      return call_once(user, name)
     end
     local own, connection = user.env, user.connection
     local is_new = user.master == nil
@@ -90,11 +102,7 @@ local function call_apart(name)
         configure(user.env, given)
         sql.open_deferred(user)
       end
-      local hook = rawget(user.env, name)
-      if hook then
-        -- As in sysbench, without the number of a thread: it runs in none of them.
-        hook()
-      end
+      call_once(user, name)
     end)
     user.master_connection = user.connection
     user.env, user.connection = own, connection
@@ -206,6 +214,11 @@ function kernel.user(tid, stream, script)
   debug.setfenv(thread, user.env)
   assert(coroutine.resume(thread, user))
   return user, thread
+end
+
+--- The user drives nothing: it runs what runs once for all users.
+function kernel.run_once(user)
+  user.runs_once = true
 end
 
 --- What the user shall do when it is resumed.

@@ -7,6 +7,26 @@ local mailbox = state.mailbox
 
 local RESTART_EVENT = 1
 
+local ERROR = { NONE = 0, IGNORABLE = 1, FATAL = 2 }
+
+-- The texts that connections point to, by connection.
+local texts = setmetatable({}, { __mode = "k" })
+
+--- Lets the connection have the error of its last statement.
+local function note(face, description)
+  local code, message = description.sql_state, description.sql_errmsg
+  face.sql_errno, face.sql_state, face.sql_errmsg = description.sql_errno, code, message
+  texts[face] = { code, message }
+end
+
+--- Its last statement was executed.
+local function clear(face)
+  if face.sql_errno ~= 0 then
+    face.error, face.sql_errno, face.sql_state, face.sql_errmsg = ERROR.NONE, 0, nil, nil
+    texts[face] = nil
+  end
+end
+
 local function is_ignorable(user, description)
   local ignored = user.ignored
   if ignored.all or ignored[description.sql_errno] or ignored[description.sql_state] then
@@ -25,10 +45,13 @@ local function refuse(face, query, level)
     sql_state = ffi.string(mailbox.sql_state, 5),
     sql_errmsg = ffi.string(mailbox.message, mailbox.message_length),
   }
+  note(face, description)
   if is_ignorable(state.current, description) then
+    face.error = ERROR.IGNORABLE
     description.errcode = RESTART_EVENT
     error(description, 0)
   end
+  face.error = ERROR.FATAL
   error(string.format("SQL error, errno = %d, state = '%s': %s", description.sql_errno,
     description.sql_state, description.sql_errmsg), level + 1)
 end
@@ -39,4 +62,4 @@ local function refuse_for_good(level)
   error("SQL API error", level + 1)
 end
 
-return { refuse = refuse, refuse_for_good = refuse_for_good }
+return { ERROR = ERROR, refuse = refuse, refuse_for_good = refuse_for_good, clear = clear }

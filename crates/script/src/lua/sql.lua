@@ -6,12 +6,18 @@ local ffi = require("ffi")
 local state, refusal, results, statement = ...
 
 local mailbox, ask, ask_for, DONE = state.mailbox, state.ask, state.ask_for, state.answered.DONE
-local refuse, refuse_for_good = refusal.refuse, refusal.refuse_for_good
+local refuse, refuse_for_good, clear = refusal.refuse, refusal.refuse_for_good, refusal.clear
 local connections, take_result = results.connections, results.take
 
 ffi.cdef([[
 typedef struct { uint32_t number; } sql_driver;
-typedef struct { uint32_t number; } sql_connection;
+typedef struct {
+  uint32_t number;
+  int error;
+  int sql_errno;
+  const char *sql_state;
+  const char *sql_errmsg;
+} sql_connection;
 ]])
 
 -- The length at which collected rows are sent, in bytes: half a megabyte fits into the smallest
@@ -76,6 +82,7 @@ function Connection:query(query)
   if ask(ask_for.QUERY, record.number) ~= DONE then
     refuse(self, query, 2)
   end
+  clear(self)
   return results.take_of_text(record)
 end
 
@@ -87,6 +94,7 @@ function Connection:query_row(query)
   if ask(ask_for.QUERY, record.number) ~= DONE then
     refuse(self, query, 2)
   end
+  clear(self)
   local result = take_result(record)
   if result.nrows == 0 then
     return nil
@@ -297,7 +305,7 @@ return {
   face = {
     driver = driver,
     type = statement.TYPE,
-    error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
+    error = refusal.ERROR,
   },
   open_deferred = open_deferred,
   --- Forgets all that the user has: its connections are closed.

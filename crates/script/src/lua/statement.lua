@@ -6,7 +6,8 @@ local ffi = require("ffi")
 local state, random, refusal, results = ...
 
 local mailbox, ask, ask_for, DONE = state.mailbox, state.ask, state.ask_for, state.answered.DONE
-local refuse, refuse_for_good, take_result = refusal.refuse, refusal.refuse_for_good, results.take
+local refuse, refuse_for_good, clear = refusal.refuse, refusal.refuse_for_good, refusal.clear
+local take_result = results.take
 
 -- `life` is that of the connection when the statement was prepared, and 0 once it is closed: see open_statement().
 ffi.cdef("typedef struct { uint32_t number, life, count; bool is_prepared; } sql_statement;")
@@ -218,6 +219,7 @@ function Statement:execute()
   if ask(ask_for.EXECUTE, connection.number) ~= DONE then
     refuse(list[FACE], list[QUERY], 2)
   end
+  clear(list[FACE])
   return take_result(connection)
 end
 

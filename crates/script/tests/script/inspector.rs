@@ -33,7 +33,6 @@ fn it_tells_its_options_commands_and_hooks() {
            fill = {function() end, sysbench.cmdline.PARALLEL_COMMAND},
            wipe = {function() end},
          }
-         function init() end
          function prepare() end
          function event() end
          sysbench.hooks.report_intermediate = sysbench.report_json",
@@ -48,7 +47,6 @@ fn it_tells_its_options_commands_and_hooks() {
     assert_eq!(contents.commands["wipe"], Command::Single);
     assert_eq!(contents.functions, ["prepare"]);
     assert_eq!(contents.hooks, ["report_intermediate"]);
-    assert!(contents.has_init);
     assert_eq!(printed(&inspector), "loaded\n");
     inspector
         .check()

@@ -15,11 +15,12 @@ from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import say
 from loadstone.model.plan import WorkloadSpec
-from loadstone.model.records import AnyStepRecord, End, EngineFailure, FirstError, Printed, Stuck
+from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
 from loadstone.sysbench import planning, running, starting
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors
+from loadstone.sysbench.lua.calls import call
 from loadstone.sysbench.report_writer import tell
 from loadstone.sysbench.settings import Settings
 from loadstone.workloads.scripts.given import Values
@@ -64,33 +65,11 @@ def run_command_of_script(
                 run_command(plan, endpoints, _Watched(heard, hook).take, interrupts)
             else:
                 script.serve(step_document(plan, steps_of(plan)[0], endpoints))
-                _run_where_loaded(script, command, heard, hook, interrupts)
+                call(lambda: script.begin_command(command), script, heard, hook, interrupts)
     if interrupts.asked:
         aside(say("interrupted"))
         return ExitCode.INTERRUPTED
     return ExitCode.OK
-
-
-def _run_where_loaded(
-    script: engine.Script, command: str, heard: errors.Heard, hook: str, interrupts: Interrupts
-) -> None:
-    """Run the command in the state that loading the file has left, as sysbench does.
-
-    Raises:
-        Fatal: it failed.
-    """
-    script.begin_command(command)
-    try:
-        while not script.command_is_over() and not interrupts.asked_again:
-            tell(script.said(), heard.take)
-            if interrupts.asked:
-                script.end_command()
-        tell(script.said(), heard.take)
-    except engine.ScriptRefused as error:
-        tell(script.said(), heard.take)
-        if not interrupts.asked:
-            failure = EngineFailure(kind="script", message=error.message)
-            raise Fatal(*errors.lines(failure, heard.errors, heard.plan, hook)) from error
 
 
 @dataclass

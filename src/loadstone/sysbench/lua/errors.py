@@ -41,12 +41,10 @@ class Heard:
     def take(self, error: FirstError) -> None:
         """Keep the error; print it at once if it is not to be ignored."""
         self.errors = [*(each for each in self.errors if each.code != error.code), error]
-        script = self.plan.workload.script
-        ignored = script.ignore_errors if script else ()
         if error.preparing:
             # sysbench never ignores these.
             lines = messages.of_preparing(error)
-        elif error.statement is not None and ignored is not None and error.code not in ignored:
+        elif error.statement is not None and not self.ignores(error):
             lines = messages.of_driver(error, is_prepared=error.prepared)
         elif error.target is not None:
             lines = messages.connection_lines(_as_failure(error), self.places[error.target])
@@ -54,6 +52,12 @@ class Heard:
             return
         for line in lines:
             self.log.fatal(line)
+
+    def ignores(self, error: FirstError) -> bool:
+        """Whether a script restarts its event after an error of this code."""
+        script = self.plan.workload.script
+        ignored = script.ignore_errors if script else ()
+        return ignored is None or error.code in ignored
 
 
 def check_exit(message: str) -> None:

@@ -66,9 +66,11 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
     with _served(_Asked(path, line, settings, given, log)) as asked:
         opened = _opened(asked)
         try:
+            if line.command == "run":
+                opened = _with_copies(asked, opened)
             return _run(asked, opened)
         finally:
-            opened.script.close()
+            opened.close()
 
 
 def _run(asked: _Asked, opened: OpenScript) -> int:
@@ -82,8 +84,10 @@ def _run(asked: _Asked, opened: OpenScript) -> int:
     _check_command(asked, line.command, contents)
     spec = _spec(asked, options)
     endpoints = [place.endpoint for place in asked.places]
-    opened.script.give(json.dumps(script_document(spec, endpoints)))
-    _check(asked, opened)
+    document = json.dumps(script_document(spec, endpoints))
+    _check(asked, opened.script, document)
+    for script in opened.copies:
+        _check(asked, script, document)
     if line.command == "help" and "help" not in contents.commands:
         return _help(asked, opened)
     workload = WorkloadSpec(name=Path(asked.path).stem, tables=1, table_size=1, script=spec)
@@ -104,7 +108,7 @@ def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) ->
     with _served(_Asked(STANDARD_INPUT[0], line, settings, given, log)) as asked:
         opened = _opened(asked)
         _tell(asked, opened.script)
-        opened.script.close()
+        opened.close()
     return 0
 
 
@@ -168,17 +172,31 @@ def _served(asked: _Asked) -> Iterator[_Asked]:
 
 
 def _opened(asked: _Asked) -> OpenScript:
-    plan, served = asked.plan, None
-    if plan is not None:
-        endpoints = [place.endpoint for place in asked.places]
-        served = step_document(plan, steps_of(plan)[0], endpoints)
     with told_as_fatal():
-        script = engine.script(json.dumps(script_document(_spec(asked, {}), ())), served)
+        script = _loaded(asked)
         try:
             return OpenScript(script, script.contents())
         except engine.ScriptRefused:
             _tell(asked, script)
             raise
+
+
+def _with_copies(asked: _Asked, opened: OpenScript) -> OpenScript:
+    """With the copies that report during a run: in sysbench each is in a thread of its own."""
+    settings = asked.settings
+    return replace(
+        opened,
+        of_intervals=_loaded(asked) if settings.report_interval_s else None,
+        of_checkpoints=_loaded(asked) if settings.checkpoints_s else None,
+    )
+
+
+def _loaded(asked: _Asked) -> engine.Script:
+    plan, served = asked.plan, None
+    if plan is not None:
+        endpoints = [place.endpoint for place in asked.places]
+        served = step_document(plan, steps_of(plan)[0], endpoints)
+    return engine.script(json.dumps(script_document(_spec(asked, {}), ())), served)
 
 
 def _tell(asked: _Asked, script: engine.Script) -> None:
@@ -240,10 +258,16 @@ def _check_command(asked: _Asked, command: str, contents: engine.ScriptContents)
     raise Refused(f"Unknown command: {command}")
 
 
-def _check(asked: _Asked, opened: OpenScript) -> None:
-    """Raise Refused for a value that an option does not allow, Fatal if there is nothing to run."""
+def _check(asked: _Asked, script: engine.Script, document: str) -> None:
+    """Give it its options.
+
+    Raises:
+        Refused: an option does not allow its value.
+        Fatal: there is nothing to run.
+    """
+    script.give(document)
     try:
-        opened.script.check()
+        script.check()
     except engine.ScriptRefused as error:
         if error.kind == "no_event":
             raise Fatal(f"cannot find the event() function in {asked.called}") from error

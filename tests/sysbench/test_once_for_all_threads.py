@@ -1,0 +1,135 @@
+"""What a script runs once for all its threads: `init()`, `done()`, its reports."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sysbench.comparing import both, compare, masked
+from sysbench.conftest import Program
+
+pytestmark = [pytest.mark.server, pytest.mark.sysbench]
+
+if not shutil.which("sysbench"):
+    pytest.skip("Debian's sysbench is not installed", allow_module_level=True)
+
+SHARING = """
+    x = 1
+    function show(part) print(part, x, n, sysbench.tid) end
+    function init() x = 5 show("init") end
+    function thread_init() show("thread_init") end
+    function event() n = (n or 0) + 1 end
+    function done() show("done") end
+    function sysbench.hooks.report_cumulative() show("at the end") x = 7 end
+"""
+AT_INTERVALS = f"{SHARING}  function sysbench.hooks.report_intermediate() show('then') x = 6 end"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        pytest.param(SHARING, "--events=10", id="at the end"),
+        pytest.param(AT_INTERVALS, "--time=3 --report-interval=1", id="at intervals"),
+        pytest.param(SHARING, "--time=3 --report-checkpoints=1,2", id="at checkpoints"),
+    ],
+)
+def test_globals_are_shared_with_what_also_runs_once(
+    script: str, words: str, ours_here: Program, theirs: Program, tmp_path: Path
+) -> None:
+    """Reports during the run come from copies of their own."""
+    (tmp_path / "sharing.lua").write_text(script)
+    told = [
+        [line for line in done.stdout.splitlines() if "\t" in line]
+        for done in both(ours_here, theirs, ("sharing.lua", *words.split(), "run"))
+    ]
+    # Whether the last interval still gets a report is a matter of chance.
+    ours, theirs_ = ([line for line in lines if "then\t6" not in line] for lines in told)
+    assert ours == theirs_
+    assert ours[-1] == "done\t7\tnil\t0"
+
+
+COUNTING = """
+    local con = sysbench.sql.driver():connect()
+    con:query("SELECT 1")
+    function init()
+      for i = 1, 20 do con:query("SELECT 2") end
+      pcall(con.query, con, "SELECT no_column")
+    end
+    function thread_init() con:query("SELECT 3") end
+    function event() con:query("DO 0") end
+    function done() for i = 1, 7 do con:query("SELECT 4") end end
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_statements_before_the_threads_count_and_those_after_them_do_not(
+    threads: int,
+    ours_here: Program,
+    theirs: Program,
+    tmp_path: Path,
+    connection: tuple[str, ...],
+) -> None:
+    (tmp_path / "counting.lua").write_text(COUNTING)
+    limits = (f"--threads={threads}", "--events=10", "--mysql-ignore-errors=1054")
+    for program in (theirs, ours_here):
+        report = program(*connection, "counting.lua", *limits, "run").stdout
+        assert re.search(rf"read: +{1 + 20 + 2 * threads}$", report, re.M), report
+        assert re.search(r"other: +10$", report, re.M), report
+        assert re.search(r"ignored errors: +1 ", report), report
+
+
+FAILING = """
+    local ffi = require("ffi")
+    ffi.cdef("int usleep(int)")
+    function init() print("init") INIT end
+    function event(thread) if thread == 0 then EVENT end ffi.C.usleep(1000) end
+    function done() print("done") DONE end
+    function sysbench.hooks.report_cumulative() print("report") end
+"""
+
+
+@pytest.mark.parametrize("failing", ["INIT", "EVENT", "DONE", "EVENT and DONE"])
+@pytest.mark.parametrize("how", ["error('no')", "os.exit(5)", "local a = nil + 1"])
+def test_what_fails_does_not_keep_the_rest_from_running(
+    failing: str, how: str, ours_here: Program, theirs: Program, tmp_path: Path
+) -> None:
+    text = FAILING
+    for part in ("INIT", "EVENT", "DONE"):
+        text = text.replace(part, how if part in failing.split() else "")
+    (tmp_path / "failing.lua").write_text(text)
+    compare(ours_here, theirs, ("failing.lua", "--events=10", "run"))
+
+
+ERRORS = """
+    function event()
+      local con = sysbench.sql.driver():connect()
+      local function show()
+        print(con.sql_errno, con.error == sysbench.sql.error.NONE,
+          con.sql_state ~= nil and ffi.string(con.sql_state),
+          con.sql_errmsg ~= nil and ffi.string(con.sql_errmsg))
+      end
+      show()
+      pcall(con.query, con, "SELECT no_column")
+      show()
+      con:query("SELECT 1")
+      show()
+      pcall(con.query_row, con, "SELECT FROM")
+      show()
+    end
+    ffi = require("ffi")
+"""
+
+
+def test_a_connection_has_the_error_of_its_last_statement(
+    ours_here: Program, theirs: Program, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "errors.lua").write_text(ERRORS)
+    words = (*connection, "errors.lua", "--events=1", "--mysql-ignore-errors=1054,1064", "run")
+    got, wanted = both(ours_here, theirs, words)
+    told = [line for line in got.stdout.splitlines() if "\t" in line]
+    assert told == [line for line in wanted.stdout.splitlines() if "\t" in line]
+    assert [line.split("\t")[0] for line in told] == ["0", "1054", "0", "1064"]
+    assert masked(got.stdout) == masked(wanted.stdout)
