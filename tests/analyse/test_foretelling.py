@@ -37,6 +37,22 @@ def test_what_is_removed_from_a_delay_is_removed_from_each_event() -> None:
     assert found == pytest.approx((10 / 0.06, 10 / 0.06))
 
 
+def test_work_by_a_constant_is_wide_where_it_is_most_of_an_event_and_narrow_elsewhere() -> None:
+    def width(removed: float, error: float) -> tuple[float, float]:
+        loop = a_loop({"on core": Share(0.9), "way": Share(0.1)}, users=2)
+        found = foretell(loop, Remedy({"on core": removed}, work_error=error))
+        assert found is not None
+        assert found.low <= found.tps <= found.high
+        return found.low / found.tps, found.high / found.tps
+
+    assert width(0.6, 1.0) == pytest.approx((1, 1))
+    # 0.4 of the time is left: 0.6 if it is 1.5 times less, and 0.1 if it is so much more.
+    assert width(0.6, 1.5) == pytest.approx((0.4 / 0.6, 4.0))
+    low, high = width(0.06, 1.5)
+    assert low == pytest.approx(0.94 / 0.96)
+    assert high == pytest.approx(0.94 / 0.91)
+
+
 def test_no_more_can_be_removed_than_there_is() -> None:
     assert rates(a_loop(DELAYS), Remedy({"way": 0.9}))[1] == pytest.approx(200)
 

@@ -19,6 +19,7 @@ stays as long as it is; in the crowded one it grows with the rate at its resourc
 80 % interval is around the middle of their two rates. Half its width is the root of the sum of
 squares of half their distance and of 1.28 standard errors, propagated linearly: those of the shares
 (from their 95 % intervals), and twice that of the rate, which is measured with the remedy as well.
+Work that is a count times a constant adds its own part, which is not the same on both sides.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ thinking, on the way, on a core, in a delay that somebody set, at a lock that an
 _OUTSIDE: frozenset[Place] = frozenset(
     ("idle", "generator", "answer unread", "connecting", "way", "sending")
 )
+_WORK: frozenset[Place] = frozenset(("on core", "waiting for a core", "in the server"))
 _WAITS: frozenset[Place] = frozenset(("row lock", "admission", "waiting for a core"))
 _HELD_TO_THE_END: frozenset[Place] = frozenset(
     ("log sync", "binlog sync", "commit", "commit delay", "replica")
@@ -145,6 +147,9 @@ class Remedy:
     """Factor of a sync's time."""
     adds_s: float = 0.0
     """Time that it adds to each event."""
+    work_error: float = 1.0
+    """Factor either way within which the work on a core that it removes is, in four of five cases:
+    where that is no measured share, but a count times what one piece of it takes."""
     frees_s: float = 0.0
     """Time of a core that an event no longer takes, next to that which users spend on one."""
     bounds: tuple[float, ...] = ()
@@ -164,7 +169,19 @@ def foretell(loop: ClosedLoop, remedy: Remedy) -> Foretold | None:
     errors = [middle * loop.tps_error / loop.tps] * 2
     errors += _changes(loop, remedy)
     half = math.hypot((high - low) / 2, NORMAL_80 * math.hypot(*errors))
-    return Foretold(tps=middle, low=max(middle - half, 0.0), high=middle + half, now=loop.tps)
+    less, more = (
+        _middle_of(loop, remedy, times) for times in (1 / remedy.work_error, remedy.work_error)
+    )
+    below, above = math.hypot(half, middle - less), math.hypot(half, max(more - middle, 0.0))
+    return Foretold(tps=middle, low=max(middle - below, 0.0), high=middle + above, now=loop.tps)
+
+
+def _middle_of(loop: ClosedLoop, remedy: Remedy, times: float) -> float:
+    """The rate if the work that it removes is so many times as much."""
+    removes = {
+        place: share * times if place in _WORK else share for place, share in remedy.removes.items()
+    }
+    return sum(rates(loop, replace(remedy, removes=removes))) / 2
 
 
 def rates(loop: ClosedLoop, remedy: Remedy) -> tuple[float, float]:

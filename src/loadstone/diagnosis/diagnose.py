@@ -116,7 +116,10 @@ def _held_at(case: Case, judged: Iterable[_Judged]) -> list[Held]:
     found = [
         (finding, one.holds_of(finding, case)) for one in judged for finding in one.at(case.step)
     ]
-    return [one.of(with_foretold(one.finding, case, one.follows)) for one in claimed(found, case)]
+    return [
+        one.of(with_foretold(one.finding, case, one.follows, is_priced=one.holds.is_priced))
+        for one in claimed(found, case)
+    ]
 
 
 def _merged(held: Mapping[int, Sequence[Held]]) -> list[Held]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from loadstone.model.account import PLACES, Place
@@ -75,6 +75,9 @@ class Holds:
     """Of each place the part that it holds, 0 to 1, where that was found out place by place: its
     share of the users' time is then the sum, and says nothing of a single place."""
 
+    is_priced: bool = False
+    """Whether its work on a core is what was counted times a constant: the time of one piece."""
+
     outer: bool = False
     """Whether it takes its part before the server's own work is divided: others use, or a
     limit keeps, the cores that its threads wait for, while the work on a core is the server's."""
@@ -119,6 +122,11 @@ def part_of(*places: Place) -> Holds:
 def parts_of(parts: Mapping[Place, float], *, outer: bool = False) -> Holds:
     """Of each of these places its own part, 0 to 1."""
     return Holds(tuple(parts), "part", parts=parts, outer=outer)
+
+
+def priced(parts: Mapping[Place, float]) -> Holds:
+    """The same, where the work on a core is what was counted times what one piece of it takes."""
+    return replace(parts_of(parts), is_priced=True)
 
 
 def part_of_waits() -> Holds:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.lost_connections import lost
 from loadstone.diagnosis.refused_connections import failures, share_of, without_connection
 from loadstone.diagnosis.rule import Rule
@@ -128,7 +128,7 @@ def _storm_holds(case: Case) -> Holds | None:
         return None
     work = parts_of_work(case, _cost_s(case, opened))
     waits: dict[Place, float] = {place: work[place] for place in work if place != "on core"}
-    return parts_of({"connecting": 1.0, **(waits if case.step.connects else work)})
+    return priced({"connecting": 1.0, **(waits if case.step.connects else work)})
 
 
 def _cost_s(case: Case, opened: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.diagnosis.trials import dynamic
@@ -148,7 +148,7 @@ class _Log:
         if inside:
             waits = waiting + (by_file or 0.0)
             parts["in the server"] = min(parts["in the server"] + waits / inside, 1.0)
-        return parts_of(
+        return priced(
             {
                 **parts,
                 "latch": min(waiting / locked, 1.0) if locked else 0.0,

@@ -15,6 +15,7 @@ from loadstone.diagnosis.holds import (
     Holds,
     part_of,
     parts_of,
+    priced,
 )
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.other_clients import long_statement_s
@@ -138,7 +139,7 @@ def _holds(case: Case) -> Holds | None:
     if by_statements is not None:
         return parts_of(dict.fromkeys((*CORES, *PAGE_READS), by_statements))
     parts = parts_of_work(case, rows.wasted * ROW_S)
-    return parts_of(parts | dict.fromkeys(PAGE_READS, _part_of_pages(case))) if parts else None
+    return priced(parts | dict.fromkeys(PAGE_READS, _part_of_pages(case))) if parts else None
 
 
 def _part_by_statements(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from loadstone.analyse.postgresql.durations import seconds_of
 from loadstone.diagnosis.context import Case, Missing
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import long_transaction, page_images, versions
 from loadstone.model.account import Place
@@ -145,7 +145,7 @@ def _holds(case: Case) -> Holds | None:
     """The work of coming past them, and as large a part of the wait for a core."""
     met = versions.visits(case)
     parts = _parts(case, met) if met else {}
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import CORES, Holds, parts_of, time_at
+from loadstone.diagnosis.holds import CORES, Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images, wal_size
 from loadstone.diagnosis.trials import dynamic
@@ -61,7 +61,7 @@ def _compressed(case: Case) -> Trial | None:
 def _holds(case: Case) -> Holds | None:
     found = page_images.images(case)
     parts = page_images.parts(case, page_images.work_of(found)) if found else {}
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(

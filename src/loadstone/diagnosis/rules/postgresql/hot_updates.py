@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import long_transaction, page_images, versions
 from loadstone.model.account import Place
@@ -223,7 +223,7 @@ def _holds(case: Case) -> Holds | None:
     """The work of writing entries, and as large a part of the wait for a core."""
     lost = _lost(case)
     parts = _parts(case, lost) if lost else {}
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import plan_cache
 from loadstone.diagnosis.trials import dynamic
@@ -179,7 +179,7 @@ def _holds(case: Case) -> Holds | None:
     """A line's work on a core, and as large a part of the wait for one."""
     lines = (case.step.qps or 0.0) * _lines(case)
     parts = parts_of_work(case, lines * LINE_S)
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from loadstone.analyse.foretelling import NORMAL_80
 from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of, priced
 from loadstone.diagnosis.page_reads import FEWEST, by_second, by_thirds
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import versions
@@ -300,9 +300,9 @@ def _holds(case: Case) -> Holds | None:
     account = case.step.account
     used = account.users * account.share_of("on core") if account else 0.0
     oldest = _oldest(case)
-    work = max(_grown(case, oldest) * used, _passing(case, oldest))
-    parts = parts_of_work(case, work) if work else {}
-    return parts_of(parts) if parts else None
+    grown, passing = _grown(case, oldest) * used, _passing(case, oldest)
+    parts = parts_of_work(case, max(grown, passing)) if grown or passing else {}
+    return (priced(parts) if passing > grown else parts_of(parts)) if parts else None
 
 
 RULE = Rule(

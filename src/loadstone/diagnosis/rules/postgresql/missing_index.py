@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from loadstone.analyse.cores import client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
-from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, priced
 from loadstone.diagnosis.others_work import not_of_ours
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted, plan_cache, versions
@@ -229,7 +229,7 @@ def _holds(case: Case) -> Holds | None:
     parts = parts_of_work(case, max(_scanned(case, returned) - _useful(case), 0.0) * ROW_S)
     if not parts:
         return None
-    return parts_of({**parts, **dict.fromkeys(PAGE_READS, _part_of_pages(case))})
+    return priced({**parts, **dict.fromkeys(PAGE_READS, _part_of_pages(case))})
 
 
 def _part_of_pages(case: Case) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from loadstone.analyse.postgresql.settings import size_of
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import Holds, parts_of
+from loadstone.diagnosis.holds import Holds, priced
 from loadstone.model.account import Place
 
 COPY_CPU_S = 3e-6
@@ -79,7 +79,7 @@ def reading_parts(case: Case) -> Mapping[Place, float]:
 def reading_holds(case: Case) -> Holds | None:
     """What holds the users for as long as pages are read."""
     parts = reading_parts(case)
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 def reading_time(case: Case) -> float | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted
 from loadstone.diagnosis.trials import dynamic
@@ -93,7 +93,8 @@ def _cores(case: Case) -> float:
 
 def _holds(case: Case) -> Holds | None:
     parts = parts_of_work(case, _cores(case))
-    return parts_of(parts) if parts else None
+    is_timed = counted.planning(case) is not None
+    return (parts_of(parts) if is_timed else priced(parts)) if parts else None
 
 
 RULE = Rule(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import Holds, parts_of, time_at
+from loadstone.diagnosis.holds import Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images, versions
 from loadstone.diagnosis.rules.postgresql.latches import Lock, contended, named
@@ -194,7 +194,7 @@ def _holds(case: Case) -> Holds | None:
     found = contended(case, _waits_for_named(case)) if case.states() else None
     if found is None:
         return None
-    return parts_of({**found.holds.parts, **parts_of_work(case, _cores(case))})
+    return priced({**found.holds.parts, **parts_of_work(case, _cores(case))})
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from loadstone.analyse.postgresql.settings import MIB, size_of
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, parts_of, time_at
+from loadstone.diagnosis.holds import CORES, Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted, page_reads
 from loadstone.diagnosis.trials import dynamic
@@ -121,7 +121,7 @@ def _larger(case: Case) -> Trial | None:
 
 def _holds(case: Case) -> Holds | None:
     parts = _parts(case)
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(

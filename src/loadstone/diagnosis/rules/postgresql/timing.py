@@ -15,7 +15,7 @@ from typing import NamedTuple
 from loadstone.analyse.environment_diff import target_of
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images, wal
 from loadstone.diagnosis.trials import dynamic
@@ -157,7 +157,7 @@ def _plans(case: Case) -> Timed | None:
 def _holds(case: Case) -> Holds | None:
     """Its work on a core, and as large a part of the wait for one."""
     parts = parts_of_work(case, sum(_costs(case).values()))
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(

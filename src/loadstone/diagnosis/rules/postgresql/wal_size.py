@@ -12,7 +12,7 @@ from typing import NamedTuple
 from loadstone.analyse.postgresql.durations import seconds_of
 from loadstone.analyse.postgresql.settings import GIB, MIB, size_of
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import CORES, Holds, parts_of, time_at
+from loadstone.diagnosis.holds import CORES, Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images
 from loadstone.diagnosis.rules.postgresql.page_images import Images, Work
@@ -168,7 +168,7 @@ def _holds(case: Case) -> Holds | None:
     if not found or not found.wal_bytes or not size or not timeout_s:
         return None
     parts = page_images.parts(case, spacing(case, found, size, timeout_s).saved)
-    return parts_of(parts) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(
