@@ -114,9 +114,9 @@ def events(
             if what == "event":
                 name = value
             elif what == "data":
-                yield name, json.loads(value)
                 if are_elsewhere and leave and are_elsewhere.is_set():
                     return _only_take(stream, leave)
+                yield name, json.loads(value)
     finally:
         connection.close()
 

@@ -40,7 +40,7 @@ def test_viewers_who_are_elsewhere_only_take_what_comes(tmp_path: Path, script: 
         seen.are_elsewhere.set()
         record_step(recorder, plan, steps_of(plan)[0])
         recorder.end_run("finished")
-        time.sleep(2)
+        time.sleep(1.5)
         assert all(thread.is_alive() for thread in seen.threads)
     assert not any(thread.is_alive() for thread in seen.threads)
     assert seen.ended == set()

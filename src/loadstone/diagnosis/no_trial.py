@@ -44,6 +44,7 @@ WHY: Mapping[str, Message] = {
     "disk-neighbour": _ENDED,
     "other-clients": _WITHOUT,
     "tables-flushed": _WITHOUT,
+    "checkpoints-asked-for": _WITHOUT,
     "steal": say(
         "not by --prove, which changes nothing on a host: run again on one without overcommitted "
         "cores"

@@ -5,7 +5,12 @@ from __future__ import annotations
 from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.of_postgresql.figures import Figures, a_case, at
-from loadstone.diagnosis.rules.postgresql import full_pages, wal_buffers, wal_size
+from loadstone.diagnosis.rules.postgresql import (
+    forced_checkpoints,
+    full_pages,
+    wal_buffers,
+    wal_size,
+)
 
 _TIME = an_account(on_core=0.2, waiting_for_a_core=0.2, log_sync=0.05, commit=0.25)
 _DISK = {"disk_busy": 0.6, "disk_write_bytes_per_s": 195e6}
@@ -65,6 +70,14 @@ EXAMPLES = (
         a_case(at(_TIME, rates=_SOME), variables={"wal_compression": "lz4"}),
         a_case(at(rates={"pg_stat_wal.wal_fpi": None})),
         needs="server counter pg_stat_wal.wal_bytes",
+    ),
+    # Two a second, where the log's growth asks for one every eight seconds.
+    Example(
+        forced_checkpoints.RULE,
+        a_case(_EARLY.but(rates={"pg_stat_bgwriter.checkpoints_req": 2.0})),
+        a_case(_EARLY.but(rates={"pg_stat_bgwriter.checkpoints_req": 0.2})),
+        a_case(at(_TIME, rates={"pg_stat_bgwriter.checkpoints_req": None})),
+        needs="server counter pg_stat_checkpointer.num_requested",
     ),
     Example(
         wal_buffers.RULE,

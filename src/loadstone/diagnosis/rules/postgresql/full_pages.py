@@ -28,7 +28,9 @@ def judge(case: Case) -> Finding | None:
     found = case.needed(page_images.images(case))
     parts = page_images.parts(case, page_images.work_of(found))
     share = case.needed(page_images.time_of(case, parts))
-    if not case.tps or share < page_images.MATTERS or wal_size.judge(case):
+    if not case.tps or share < page_images.MATTERS:
+        return None
+    if wal_size.is_forced(case, found) or wal_size.judge(case):
         return None
     return Finding(
         cause="full-page-images",

@@ -90,6 +90,11 @@ def checkpoints_by_size(case: Case) -> float | None:
     return _first(_REQUESTED, case.total)
 
 
+def asked_for(case: Case) -> float | None:
+    """The same, a second of the window."""
+    return _first(_REQUESTED, case.rate)
+
+
 class Work(NamedTuple):
     """Images and pages that are written, a second."""
 

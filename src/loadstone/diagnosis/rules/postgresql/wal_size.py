@@ -35,6 +35,9 @@ _ROUNDS = 50
 _ALL = 0.99
 """[P] Part of the changes with an image from which their pages are too many to be counted by it."""
 
+FEWEST = 2
+"""[P] Checkpoints in a window that are a habit of somebody's."""
+
 TIMES = 4
 """[P] Times the log that a trial asks for, lower bound."""
 
@@ -63,7 +66,7 @@ def judge(case: Case) -> Finding | None:
         return None
     wider = spacing(case, found, size, timeout_s)
     share = case.needed(page_images.time_of(case, page_images.parts(case, wider.saved)))
-    if wider.fills_s >= timeout_s or share < page_images.MATTERS:
+    if wider.fills_s >= timeout_s or share < page_images.MATTERS or is_forced(case, found):
         return None
     return Finding(
         cause="max-wal-size-small",
@@ -102,6 +105,14 @@ def judge(case: Case) -> Finding | None:
         trial=_larger(case, size, wider.wanted),
         acts_on="disk writes",
     )
+
+
+def is_forced(case: Case, found: Images) -> bool:
+    """Whether most of the checkpoints that were asked for are none that the log's size explains."""
+    asked, size = page_images.asked_for(case), size_of(case.variable("max_wal_size"))
+    if not asked or not size or asked * case.step.seconds < FEWEST:
+        return False
+    return asked > 2 * found.wal_bytes / distance(case, size)
 
 
 def spacing(case: Case, found: Images, size: int, timeout_s: float) -> Spacing:

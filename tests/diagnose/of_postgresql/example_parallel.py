@@ -1,0 +1,34 @@
+"""Workers of statements that are over sooner than a process starts."""
+
+from __future__ import annotations
+
+from diagnose.accounts import an_account
+from diagnose.examples import Example
+from diagnose.of_postgresql.figures import Figures, a_case, at
+from loadstone.diagnosis.rules.postgresql import parallel_workers
+
+_WAITING = an_account(other=0.5, on_core=0.1, waiting_for_a_core=0.2)
+_STATES = {"state.IPC:ExecuteGather": 5.0, "state.IPC:BgWorkerStartup": 3.0}
+_SHORT = {"qps": 1000.0}
+_BLIND = Figures(
+    server_figures={"not_evaluated": {"connection_states": "the user lacks the right"}}
+)
+_CHEAP = {"parallel_setup_cost": "0", "min_parallel_table_scan_size": "0"}
+
+EXAMPLES = (
+    Example(
+        parallel_workers.RULE,
+        a_case(at(_WAITING, means=_STATES, step=_SHORT), variables=_CHEAP),
+        # Statements of two seconds, which workers make shorter.
+        a_case(at(_WAITING, means=_STATES, step={"qps": 8.0}), variables=_CHEAP),
+        a_case(_BLIND),
+        needs="states of the connections",
+    ),
+    Example(
+        parallel_workers.RULE,
+        a_case(at(_WAITING, means=_STATES, step=_SHORT)),
+        a_case(at(_WAITING, means={"state.IPC:HashBatchLoad": 5.0}, step=_SHORT)),
+        a_case(_BLIND),
+        needs="states of the connections",
+    ),
+)
