@@ -37,6 +37,7 @@ PARTLY = frozenset(
         "connection-storm",
         "connections-refused",
         "no-thread-pool",
+        "parallel-workers",
         "stored-programs",
         "thread-pool-small",
     }

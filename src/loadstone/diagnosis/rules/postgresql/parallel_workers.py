@@ -127,9 +127,9 @@ def _share(case: Case) -> float | None:
 
 
 def _parts(case: Case) -> dict[Place, float]:
-    """Of other waits those for workers; of the wait for a core what the workers use of them.
+    """Of other waits those for workers; of the wait for a core what the server uses for itself.
 
-    They are processes of the server's own to the kernel, next to those that write its files.
+    That is mostly the workers, and starting them: they are gone before anybody has looked at them.
     """
     account, states = case.step.account, case.states() or {}
     if account is None:
@@ -137,10 +137,9 @@ def _parts(case: Case) -> dict[Place, float]:
     waits = sum(states.get(name, 0.0) for name in _WAITS) / case.users
     other = account.share_of("other")
     parts: dict[Place, float] = {"other": min(waits / other, 1.0)} if other else {}
-    cores, workers = account.cores, case.mean(_WORKERS)
-    if waits and cores and cores.own and workers:
-        everything = cores.users + cores.others + cores.own
-        parts["waiting for a core"] = min(cores.own, workers) / everything
+    cores = account.cores
+    if waits and cores and cores.own:
+        parts["waiting for a core"] = cores.own / (cores.users + cores.others + cores.own)
     return parts
 
 
