@@ -457,6 +457,25 @@ def hot_sequence(draw: Draw) -> Fault:
     )
 
 
+def short_helped(draw: Draw) -> Fault:
+    """Short statements start worker processes, as these seem to cost nothing."""
+    cheap = (
+        *("parallel_setup_cost", "parallel_tuple_cost"),
+        *("min_parallel_table_scan_size", "min_parallel_index_scan_size"),
+    )
+    helping = "count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'"
+    return Fault(
+        causes=("parallel-workers",),
+        size="costs of 0",
+        load=Load("oltp_read_only", draw.ladder(2, 4, 16), _UNIFORM),
+        inject=both(
+            others.executed((*(f"ALTER SYSTEM SET {name} = 0" for name in cheap), _RELOAD)),
+            injections.sampled(f"SELECT {helping}", 0.1, "workers"),
+        ),
+        removal=Removal((*(f"ALTER SYSTEM RESET {name}" for name in cheap), _RELOAD)),
+    )
+
+
 CASES: tuple[Case, ...] = (
     Case("pg-tls", tls, _ONLY),
     Case("pg-commit-delay", commit_delay, _ONLY),
@@ -484,4 +503,5 @@ CASES: tuple[Case, ...] = (
     Case("pg-uncleaned", uncleaned, _ONLY),
     Case("pg-timing", timed_rows, _ONLY),
     Case("pg-sequence", hot_sequence, _ONLY),
+    Case("pg-parallel", short_helped, _ONLY),
 )

@@ -4,14 +4,11 @@ sysbench.cmdline.options = {
 }
 
 function thread_init()
-  con = sysbench.sql.driver():connect()
+  driver = sysbench.sql.driver()
 end
 
 function event()
-  con:reconnect()
+  local con = driver:connect()
   con:query("SELECT c FROM sbtest1 WHERE id = " .. sysbench.rand.uniform(1, sysbench.opt.table_size))
-end
-
-function thread_done()
   con:disconnect()
 end
