@@ -322,3 +322,31 @@ def test_a_kept_run_of_a_script_has_no_password(beside: Beside, as_parameters: b
     # As it stands in each file, whatever that escapes.
     secret = PASSWORD.split("it")[1].split("ä")[0].encode()
     assert [path.name for path in kept if secret in path.read_bytes()] == []
+
+
+ERRORS = """
+local ffi = require("ffi")
+function event()
+  local con = sysbench.sql.driver():connect()
+  local function show()
+    print(con.sql_errno, con.error == sysbench.sql.error.NONE,
+      con.sql_state ~= nil and ffi.string(con.sql_state))
+  end
+  pcall(con.query, con, "SELECT no_column")
+  show()
+  con:query("SELECT 1")
+  show()
+end
+"""
+
+
+def test_a_connection_has_the_state_of_its_last_statement_s_error(beside: Beside) -> None:
+    """Errors have no numbers here."""
+    (beside.folder / "errors.lua").write_text(ERRORS)
+    told = [
+        [line for line in beside.says(program, "errors.lua", "--events=1", "run").stdout.split("\n")
+         if "\t" in line]
+        for program in BOTH
+    ]  # fmt: skip
+    assert told[0] == told[1]
+    assert told[1][0].endswith("42703")

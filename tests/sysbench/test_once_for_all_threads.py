@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from loadstone.runs import run_folder
 from sysbench.comparing import both, compare, masked
 from sysbench.conftest import Program
 
@@ -133,3 +137,47 @@ def test_a_connection_has_the_error_of_its_last_statement(
     assert told == [line for line in wanted.stdout.splitlines() if "\t" in line]
     assert [line.split("\t")[0] for line in told] == ["0", "1054", "0", "1064"]
     assert masked(got.stdout) == masked(wanted.stdout)
+
+
+WAITING = """
+    local con = sysbench.sql.driver():connect()
+    function wait() print("waits") io.stdout:flush() con:query("SELECT SLEEP(100)") end
+    function init() INIT end
+    function event() end
+    function done() DONE end
+"""
+
+
+@pytest.mark.parametrize("part", ["INIT", "DONE"])
+def test_a_signal_ends_what_runs_once(
+    part: str, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    text = WAITING.replace(part, "wait()").replace("INIT", "").replace("DONE", "")
+    (tmp_path / "waiting.lua").write_text(text)
+    program = [sys.executable, "-m", "loadstone.cli", "sysbench", *connection]
+    process = subprocess.Popen(
+        [*program, "waiting.lua", "--events=1", "run"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    with process:
+        while "waits" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert told == "loadstone: interrupted\n"
+
+
+def test_a_kept_run_says_that_init_failed(
+    ours_here: Program, tmp_path: Path, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "failing.lua").write_text("function init() error('no') end function event() end")
+    kept = tmp_path / "kept"
+    done = ours_here(*connection, "failing.lua", f"--loadstone-out={kept}", "run")
+    assert done.returncode == 1
+    (run,) = kept.iterdir()
+    (step,) = run_folder.load(run).steps
+    assert step.state == "failed"
+    assert step.error is not None
+    assert "no" in step.error.message

@@ -22,7 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A script outside of a load. What has to wait for the script returns when it has returned control,
-/// or was interrupted by a signal; only a command is waited for in pieces.
+/// or was interrupted by a signal; only what was begun (a command, `init()`, `done()`) is waited for in
+/// pieces.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Script {
     inspector: Inspector,

@@ -1,5 +1,5 @@
-//! A script outside of a load: what it declares, what it makes of a report, and the commands that
-//! run once. The script has a thread of its own, since a script that does not return control must
+//! A script outside of a load: what it declares, what it makes of a report, and what runs once:
+//! commands, `init()` and `done()`. The script has a thread of its own, since a script that does not return control must
 //! not hold up the caller.
 
 use std::collections::BTreeMap;

@@ -42,6 +42,13 @@ impl Stream {
         })
     }
 
+    /// The same, but with other numbers than any user's.
+    pub(crate) fn apart(mut self) -> Self {
+        let (seed, ..) = self.seeded;
+        self.random = Random::new(seed, Purpose::Keys, &[u64::MAX]);
+        self
+    }
+
     /// A number from `low` to `high`, both inclusive.
     fn draw(&mut self, kind: u32, low: i64, high: i64) -> i64 {
         // With no rows to choose from there is one answer; it is also sysbench's.

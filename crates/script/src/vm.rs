@@ -92,9 +92,10 @@ impl Vm {
         self.load(0)
     }
 
-    /// The same for what runs once: its `init()` and `done()` have the globals of the loaded file.
+    /// The same for what runs once: its `init()` and `done()` have the globals of the loaded file, and it draws other
+    /// numbers than the users.
     pub(crate) fn once(&self) -> Result<User, ScriptError> {
-        let user = self.reader()?;
+        let user = self.load_with(0, Stream::apart)?;
         self.state.call::<()>("run_once", user.record())?;
         Ok(user)
     }
@@ -174,10 +175,18 @@ impl Vm {
     }
 
     fn load(&self, number: u64) -> Result<User, ScriptError> {
+        self.load_with(number, |stream| stream)
+    }
+
+    fn load_with(
+        &self,
+        number: u64,
+        numbers: impl FnOnce(Stream) -> Stream,
+    ) -> Result<User, ScriptError> {
         let plan = &self.plan;
         let stream = Stream::new(plan.seed, plan.distribution, number, plan.users.max(1))
             .map_err(|error| ScriptError::Load { message: error.to_string() })?;
-        let (record, thread) = self.state.user(number, stream, &plan.script)?;
+        let (record, thread) = self.state.user(number, numbers(stream), &plan.script)?;
         let mut user = User::new(self.state.clone(), number, record, thread);
         user.load(plan)?;
         Ok(user)

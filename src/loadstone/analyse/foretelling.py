@@ -172,7 +172,9 @@ def foretell(loop: ClosedLoop, remedy: Remedy) -> Foretold | None:
     less, more = (
         _middle_of(loop, remedy, times) for times in (1 / remedy.work_error, remedy.work_error)
     )
-    below, above = math.hypot(half, middle - less), math.hypot(half, max(more - middle, 0.0))
+    # Where nothing bounds the rate without such work, nobody knows by how much it is higher.
+    further = more - middle if more >= middle else middle - less
+    below, above = math.hypot(half, middle - less), math.hypot(half, further)
     return Foretold(tps=middle, low=max(middle - below, 0.0), high=middle + above, now=loop.tps)
 
 

@@ -19,7 +19,7 @@ from loadstone.lab.tables.inspect import InspectedTarget, observable
 from loadstone.model.message import say
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
-from loadstone.model.records import Connected, End, StepRecord
+from loadstone.model.records import Connected, End, EngineFailure, StepRecord
 from loadstone.model.target import Endpoint
 from loadstone.observe.sources import sources_for
 from loadstone.runner.recording import Place, begin_run, sampling_of
@@ -73,6 +73,13 @@ class Keeper:
             raise
         finally:
             self.close()
+
+    def fail(self, step: Step, failure: EngineFailure) -> None:
+        """Finish a run that has failed before its load began."""
+        self._recorder.begin_step(step)
+        self._recorder.end_step(step, "failed", failure)
+        self._recorder.end_run("failed")
+        aside(say("the run is in {folder}", folder=str(self._recorder.folder)))
 
     def close(self) -> None:
         """Close the samplers' connections and the files, also of a test that never began."""

@@ -68,7 +68,7 @@ _SAID = TypeAdapter(tuple[Said, ...], config=DEFERRED)
 
 
 class Script:
-    """A loaded script that can be inspected, and that runs commands."""
+    """A loaded script that can be inspected, and that runs what runs once."""
 
     def __init__(self, native: _engine.Script) -> None:
         self._native = native

@@ -26,26 +26,8 @@ class OpenScript:
 
     script: engine.Script
     contents: engine.ScriptContents
-    of_intervals: engine.Script | None = None
-    """A copy that reports intervals, if any is to be reported."""
-
-    of_checkpoints: engine.Script | None = None
-    """A copy that reports at checkpoints, if there are some."""
-
-    @property
-    def copies(self) -> tuple[engine.Script, ...]:
-        """The copies that report during the run."""
-        return tuple(each for each in (self.of_intervals, self.of_checkpoints) if each)
-
-    def serve(self, document: str) -> None:
-        """Let all of them query the servers of this plan."""
-        for script in (self.script, *self.copies):
-            script.serve(document)
-
-    def close(self) -> None:
-        """Close their connections."""
-        for script in (self.script, *self.copies):
-            script.close()
+    copied: Callable[[], engine.Script]
+    """Loads it once more, with the same options: raises Fatal if that fails."""
 
 
 @dataclass
@@ -63,13 +45,15 @@ class Teller:
     complain: Callable[[str, Sequence[FirstError]], None] = lambda message, refusals: None
     """Called with why a hook failed, and with the servers' errors for it."""
 
-    @property
-    def _of_intervals(self) -> engine.Script | None:
-        return self.opened.of_intervals if self.opened else None
+    of_intervals: engine.Script | None = None
+    """A copy of the script that reports intervals."""
+
+    of_checkpoints: engine.Script | None = None
+    """A copy of it that reports at checkpoints."""
 
     def interval(self, figures: Figures, tally: Tally) -> None:
         """Report an interval."""
-        if script := self._reporting(_AT_INTERVALS, self._of_intervals):
+        if script := self._reporting(_AT_INTERVALS, self.of_intervals):
             waiting = {"queue_length": tally.waiting, "concurrency": tally.in_flight}
             self._hook(script, _of_any(figures, self.settings) | waiting, is_last=False)
             return
@@ -79,13 +63,12 @@ class Teller:
 
     def intervals_over(self) -> None:
         """The last interval was reported."""
-        if script := self._reporting(_AT_INTERVALS, self._of_intervals):
+        if script := self._reporting(_AT_INTERVALS, self.of_intervals):
             self._close_reports(script)
 
     def checkpoint(self, figures: Figures) -> None:
         """Report at a checkpoint."""
-        script = self.opened.of_checkpoints if self.opened else None
-        self._report(script, figures, running=self.settings.threads)
+        self._report(self.of_checkpoints, figures, running=self.settings.threads)
 
     def report(self, figures: Figures, unfinished: int = 0) -> None:
         """Report at the end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,12 +28,12 @@ from loadstone.model.records import (
     Stuck,
 )
 from loadstone.sysbench import messages, reporting
-from loadstone.sysbench.errors import FAILED, Fatal
+from loadstone.sysbench.errors import FAILED, Fatal, ScriptExit
 from loadstone.sysbench.figures import Figures, values_of
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors as script_errors
 from loadstone.sysbench.lua.calls import call
-from loadstone.sysbench.report_writer import OpenScript, Teller, stuck, tell, write
+from loadstone.sysbench.report_writer import OpenScript, Teller, stuck, write
 from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
 
@@ -120,31 +121,51 @@ def _drive(run: Run, document: str, watched: _Watched) -> int:
 
 
 def _drive_script(run: Run, opened: OpenScript) -> int:
-    """Its init(), done() and last report run in one state, of which the threads know nothing."""
+    """A script's init(), done() and last report run in one state, apart from its threads."""
     endpoints = [place.endpoint for place in run.places]
     document = step_document(run.plan, run.step, endpoints, calls_init=False)
-    opened.serve(document)
+    opened.script.serve(document)
     watched = _Watched(run)
-    with Interrupts() as interrupts:
-        watched.initialise(opened, interrupts)
-    if interrupts.asked:
-        aside(say("interrupted"))
-        return ExitCode.INTERRUPTED
+    if _begin_script(run, opened, watched):
+        return _interrupted()
     announce(run.settings, run.log)
-    for script in opened.copies:
-        tell(script.said(), watched.heard.take)
+    with contextlib.ExitStack() as stack:
+        watched.copy_for_reports(opened, stack)
+        code = _drive_to_the_end(run, document, watched)
+        if code not in (ExitCode.OK, FAILED) or not watched.end:
+            return code
+        return _interrupted() if watched.say_goodbye(opened) else code
+
+
+def _begin_script(run: Run, opened: OpenScript, watched: _Watched) -> bool:
+    """Call init(); returns whether a signal came. A kept run ends with why it failed."""
     try:
-        code = _drive(run, document, watched)
+        return watched.initialise(opened)
+    except (Fatal, ScriptExit) as failed:
+        if run.keeper:
+            run.keeper.fail(run.step, EngineFailure(kind="script", message=failed.message))
+        raise
+
+
+def _drive_to_the_end(run: Run, document: str, watched: _Watched) -> int:
+    """The exit code; an error with which the threads have ended is reported, and is no exception.
+
+    Raises:
+        Fatal: they never started, or have not ended.
+    """
+    try:
+        return _drive(run, document, watched)
     except Fatal as failed:
-        if not watched.connected:
+        if not watched.connected or not watched.end:
             raise
         for line in failed.lines:
             run.log.fatal(line)
-        watched.say_goodbye(opened)
         return FAILED
-    if code == ExitCode.OK:
-        watched.say_goodbye(opened)
-    return code
+
+
+def _interrupted() -> int:
+    aside(say("interrupted"))
+    return ExitCode.INTERRUPTED
 
 
 @dataclass
@@ -172,28 +193,48 @@ class _Watched:
             run.settings, run.log, run.opened, uses_driver, self.heard.take, self._complain
         )
 
-    def initialise(self, opened: OpenScript, interrupts: Interrupts) -> None:
-        """Call the script's `init()`, and count what that has done.
+    def initialise(self, opened: OpenScript) -> bool:
+        """Call the script's `init()`; returns whether a signal came.
+
+        What it has done counts, and so does what the file has done while it was loaded.
 
         Raises:
             Fatal: it failed.
         """
-        script, ignored = opened.script, 0
+        script, refused = opened.script, 0
 
-        def refused(error: FirstError) -> None:
-            nonlocal ignored
+        def hear(error: FirstError) -> None:
+            nonlocal refused
             self._hear(error)
-            ignored += self.heard.ignores(error)
+            refused += error.statement is not None and not error.preparing
 
-        call(script.begin_init, script, self.heard, "init", interrupts, refused)
+        with Interrupts() as interrupts:
+            call(script.begin_init, script, self.heard, "init", interrupts, hear)
         counts = script.counts()
         for figures in (self.since_line, self.since_checkpoint):
             figures.add_before(counts)
-            figures.errors += ignored + counts.errors
+            figures.errors += refused + counts.errors
+            figures.reconnects += counts.reconnects
         self.teller.uses_driver |= self.since_line.queries > 0
+        return interrupts.asked
 
-    def say_goodbye(self, opened: OpenScript) -> None:
-        """Call the script's `done()`; if it fails, that is reported."""
+    def copy_for_reports(self, opened: OpenScript, stack: contextlib.ExitStack) -> None:
+        """Load the copies that report during the run: in sysbench each has its own thread.
+
+        Raises:
+            Fatal: that fails.
+        """
+        settings, teller = self.run.settings, self.teller
+        if settings.report_interval_s:
+            teller.of_intervals = opened.copied()
+            stack.callback(teller.of_intervals.close)
+        if settings.checkpoints_s:
+            teller.of_checkpoints = opened.copied()
+            stack.callback(teller.of_checkpoints.close)
+        self.began_s = time.monotonic()
+
+    def say_goodbye(self, opened: OpenScript) -> bool:
+        """Call the script's `done()`; returns whether a signal came. A failure is reported."""
         script = opened.script
         with Interrupts() as interrupts:
             try:
@@ -201,6 +242,7 @@ class _Watched:
             except Fatal as failed:
                 for line in failed.lines:
                     self.run.log.fatal(line)
+        return interrupts.asked
 
     def take(self, record: StepRecord) -> bool:
         """Process the next record; returns whether it is the last."""

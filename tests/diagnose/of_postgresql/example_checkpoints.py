@@ -75,7 +75,15 @@ EXAMPLES = (
     Example(
         forced_checkpoints.RULE,
         a_case(_EARLY.but(rates={"pg_stat_bgwriter.checkpoints_req": 2.0})),
-        a_case(_EARLY.but(rates={"pg_stat_bgwriter.checkpoints_req": 0.2})),
+        # No more often than by checkpoint_timeout.
+        a_case(
+            _EARLY.but(
+                rates={
+                    "pg_stat_bgwriter.checkpoints_req": 2.0,
+                    "pg_stat_bgwriter.checkpoints_timed": 2.0,
+                }
+            )
+        ),
         a_case(at(_TIME, rates={"pg_stat_bgwriter.checkpoints_req": None})),
         needs="server counter pg_stat_checkpointer.num_requested",
     ),

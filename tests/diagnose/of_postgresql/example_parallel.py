@@ -8,8 +8,8 @@ from diagnose.of_postgresql.figures import Figures, a_case, at
 from loadstone.diagnosis.rules.postgresql import parallel_workers
 
 _WAITING = an_account(other=0.5, on_core=0.1, waiting_for_a_core=0.2)
-_STATES = {"state.IPC:ExecuteGather": 5.0, "state.IPC:BgWorkerStartup": 3.0}
-_SHORT = {"qps": 1000.0}
+_STATES = {"state.IPC:ExecuteGather": 5.0, "state.IPC:BgWorkerShutdown": 3.0}
+_USEFUL = {"state.IPC:ExecuteGather": 7.9, "state.IPC:BgWorkerShutdown": 0.1}
 _BLIND = Figures(
     server_figures={"not_evaluated": {"connection_states": "the user lacks the right"}}
 )
@@ -18,16 +18,16 @@ _CHEAP = {"parallel_setup_cost": "0", "min_parallel_table_scan_size": "0"}
 EXAMPLES = (
     Example(
         parallel_workers.RULE,
-        a_case(at(_WAITING, means=_STATES, step=_SHORT), variables=_CHEAP),
-        # Statements of two seconds, which workers make shorter.
-        a_case(at(_WAITING, means=_STATES, step={"qps": 8.0}), variables=_CHEAP),
+        a_case(at(_WAITING, means=_STATES), variables=_CHEAP),
+        # Long statements, which workers make shorter.
+        a_case(at(_WAITING, means=_USEFUL), variables=_CHEAP),
         a_case(_BLIND),
         needs="states of the connections",
     ),
     Example(
         parallel_workers.RULE,
-        a_case(at(_WAITING, means=_STATES, step=_SHORT)),
-        a_case(at(_WAITING, means={"state.IPC:HashBatchLoad": 5.0}, step=_SHORT)),
+        a_case(at(_WAITING, means=_STATES)),
+        a_case(at(_WAITING, means={"state.IPC:HashBatchLoad": 5.0})),
         a_case(_BLIND),
         needs="states of the connections",
     ),

@@ -80,7 +80,7 @@ local function call_once(user, name)
   end
 end
 
---- init() and done() share globals and connections with each other, and with no user.
+--- init() and done() share globals and connections with each other, and with no user that drives.
 local function call_apart(name)
   return function(user)
     if not rawget(user.env, "init") and not rawget(user.env, "done") then

@@ -15,13 +15,14 @@ local texts = setmetatable({}, { __mode = "k" })
 --- Lets the connection have the error of its last statement.
 local function note(face, description)
   local code, message = description.sql_state, description.sql_errmsg
-  face.sql_errno, face.sql_state, face.sql_errmsg = description.sql_errno, code, message
+  face.error, face.sql_errno = ERROR.IGNORABLE, description.sql_errno
+  face.sql_state, face.sql_errmsg = code, message
   texts[face] = { code, message }
 end
 
 --- Its last statement was executed.
 local function clear(face)
-  if face.sql_errno ~= 0 then
+  if face.error ~= ERROR.NONE then
     face.error, face.sql_errno, face.sql_state, face.sql_errmsg = ERROR.NONE, 0, nil, nil
     texts[face] = nil
   end
@@ -36,8 +37,8 @@ local function is_ignorable(user, description)
   return hook ~= nil and hook(description)
 end
 
---- Raises what the server refused; `level` is as for error(), seen from the caller.
-local function refuse(face, query, level)
+--- The error in the mailbox, which the connection has from now on.
+local function refused(face, query)
   local description = {
     connection = face,
     query = query,
@@ -46,8 +47,13 @@ local function refuse(face, query, level)
     sql_errmsg = ffi.string(mailbox.message, mailbox.message_length),
   }
   note(face, description)
+  return description
+end
+
+--- Raises what the server refused; `level` is as for error(), seen from the caller.
+local function refuse(face, query, level)
+  local description = refused(face, query)
   if is_ignorable(state.current, description) then
-    face.error = ERROR.IGNORABLE
     description.errcode = RESTART_EVENT
     error(description, 0)
   end
@@ -58,8 +64,15 @@ end
 
 --- The same for a statement that the server does not prepare: as with the field's tools, this error
 --- can neither be ignored nor restart the event, and only the log says what it was.
-local function refuse_for_good(level)
+local function refuse_for_good(face, level)
+  face.error = ERROR.FATAL
   error("SQL API error", level + 1)
 end
 
-return { ERROR = ERROR, refuse = refuse, refuse_for_good = refuse_for_good, clear = clear }
+return {
+  ERROR = ERROR,
+  refused = refused,
+  refuse = refuse,
+  refuse_for_good = refuse_for_good,
+  clear = clear,
+}

@@ -111,12 +111,12 @@ function Connection:prepare(query)
     return prepared
   end
   if statement.prepare(prepared) ~= DONE then
-    refuse_for_good(2)
+    refuse_for_good(self, 2)
   end
   return prepared
 end
 
-local function send_bulk(record, call, level)
+local function send_bulk(face, record, call, level)
   local bulk = record.bulk
   if bulk.rows == 0 then
     return
@@ -125,9 +125,11 @@ local function send_bulk(record, call, level)
   mailbox.text = query
   mailbox.text_length = #query
   if ask(ask_for.QUERY, record.number) ~= DONE then
+    refusal.refused(face, query)
     -- The rows stay for the next attempt, as in sysbench.
     error("db_" .. call .. "() failed", level + 1)
   end
+  clear(face)
   bulk.parts, bulk.rows, bulk.bytes = {}, 0, #bulk.head
 end
 
@@ -147,7 +149,7 @@ function Connection:bulk_insert_next(row)
     error("db_bulk_insert_next() failed", 2)
   end
   if bulk.bytes + #row + 1 > BULK_BYTES then
-    send_bulk(record, "bulk_insert_next", 2)
+    send_bulk(self, record, "bulk_insert_next", 2)
   end
   bulk.rows = bulk.rows + 1
   bulk.parts[bulk.rows] = row
@@ -159,7 +161,7 @@ end
 function Connection:bulk_insert_done()
   local record = open_connection(self, 2)
   if record.bulk then
-    send_bulk(record, "bulk_insert_done", 2)
+    send_bulk(self, record, "bulk_insert_done", 2)
     record.bulk = nil
   end
   return true

@@ -209,7 +209,7 @@ function Statement:execute()
   local list = open_statement(self, 2)
   -- Nothing was bound to it, or what was bound did not fit.
   if not self.is_prepared and prepare(self) ~= DONE then
-    refuse_for_good(2)
+    refuse_for_good(list[FACE], 2)
   end
   local connection = list[CONNECTION]
   mailbox.statement = self.number

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from loadstone.diagnosis.context import Case, HostField
 from loadstone.diagnosis.cpu import IDLE, outside, own_share
-from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, part_of
+from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.account import Place
 from loadstone.model.ceilings import RESOURCES, Ceiling, Resource
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -57,21 +59,39 @@ class _Limit:
     name: str
     figure: HostField
     unit: Message
+    places: tuple[Place, ...]
+    """Where users are who wait for such operations."""
+
     asked: tuple[str, ...] = ()
     """Counters of the operations that the server itself requests; empty if bytes are limited."""
 
+
+_WRITES = (*SYNC_WAITS, *PAGE_WAITS)
 
 _LIMITS = (
     _Limit(
         "write_iops",
         "disk_write_iops",
         say_in("unit", "writes/s"),
+        _WRITES,
         ("log_syncs", "binlog_syncs", "pages_flushed"),
     ),
-    _Limit("read_iops", "disk_read_iops", say_in("unit", "reads/s"), ("buffer_pool_reads",)),
-    _Limit("write_bytes_per_s", "disk_write_bytes_per_s", say_in("unit", "bytes written/s")),
-    _Limit("read_bytes_per_s", "disk_read_bytes_per_s", say_in("unit", "bytes read/s")),
+    _Limit(
+        "read_iops", "disk_read_iops", say_in("unit", "reads/s"), PAGE_READS, ("buffer_pool_reads",)
+    ),
+    _Limit(
+        "write_bytes_per_s", "disk_write_bytes_per_s", say_in("unit", "bytes written/s"), _WRITES
+    ),
+    _Limit("read_bytes_per_s", "disk_read_bytes_per_s", say_in("unit", "bytes read/s"), PAGE_READS),
 )
+
+
+class _Reached(NamedTuple):
+    """A limit of the group that is reached."""
+
+    of: _Limit
+    limit: float
+    used: float
 
 
 def judge(case: Case) -> Finding | None:
@@ -80,7 +100,25 @@ def judge(case: Case) -> Finding | None:
 
 
 def _group_limit(case: Case) -> Finding | None:
-    """The group's limit is reached.
+    """The group's limit is reached."""
+    found = _reached(case)
+    if found is None:
+        return None
+    sentence = say(
+        "The server's control group allows {limit} {unit} on {disk}; together with others the "
+        "disk does {used}, and the server's own work leaves cores free.",
+        limit=Number(found.limit),
+        unit=found.of.unit,
+        disk=case.step.host.disk if case.step.host else None,
+        used=Number(found.used),
+    )
+    weight = (min(found.used / found.limit, 1.0), 0.85)
+    figure = (found.used, found.limit, found.of.unit)
+    return _finding(case, sentence, figure, weight, is_limited=True)
+
+
+def _reached(case: Case) -> _Reached | None:
+    """The limit of the group that is reached.
 
     The whole disk is counted, so the server must use a part of it, and wait rather than work.
     """
@@ -95,17 +133,23 @@ def _group_limit(case: Case) -> Finding | None:
             continue
         if each.asked and _asked(case, each) < PART * limit:
             continue
-        sentence = say(
-            "The server's control group allows {limit} {unit} on {disk}; together with others the "
-            "disk does {used}, and the server's own work leaves cores free.",
-            limit=Number(limit),
-            unit=each.unit,
-            disk=disk,
-            used=Number(used),
-        )
-        weight = (min(used / limit, 1.0), 0.85)
-        return _finding(case, sentence, (used, limit, each.unit), weight, is_limited=True)
+        return _Reached(each, limit, used)
     return None
+
+
+def _holds(case: Case) -> Holds | None:
+    """Of the waits for such operations what is none of the disk's own time.
+
+    What waits for the limit is not in the disk's queue yet (Little's law for both). A cause of many
+    operations has what the disk itself takes for them. `None`: no limit of a group is reached.
+    """
+    found, account, queue = _reached(case), case.step.account, case.host("disk_queue")
+    if found is None or account is None or queue is None:
+        return None
+    waiting = account.users * account.share_of(*found.of.places)
+    if not waiting:
+        return None
+    return parts_of(dict.fromkeys(found.of.places, max(1 - queue / waiting, 0.0)), outer=True)
 
 
 def _asked(case: Case, limit: _Limit) -> float:
@@ -227,4 +271,5 @@ RULE = Rule(
     say("the disk is at its limit"),
     judge,
     holds=part_of(*SYNC_WAITS, *PAGE_READS, *PAGE_WAITS),
+    holds_in=_holds,
 )

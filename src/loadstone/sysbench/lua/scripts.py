@@ -66,11 +66,9 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
     with _served(_Asked(path, line, settings, given, log)) as asked:
         opened = _opened(asked)
         try:
-            if line.command == "run":
-                opened = _with_copies(asked, opened)
             return _run(asked, opened)
         finally:
-            opened.close()
+            opened.script.close()
 
 
 def _run(asked: _Asked, opened: OpenScript) -> int:
@@ -86,8 +84,7 @@ def _run(asked: _Asked, opened: OpenScript) -> int:
     endpoints = [place.endpoint for place in asked.places]
     document = json.dumps(script_document(spec, endpoints))
     _check(asked, opened.script, document)
-    for script in opened.copies:
-        _check(asked, script, document)
+    opened = replace(opened, copied=lambda: _copied(asked, document))
     if line.command == "help" and "help" not in contents.commands:
         return _help(asked, opened)
     workload = WorkloadSpec(name=Path(asked.path).stem, tables=1, table_size=1, script=spec)
@@ -108,7 +105,7 @@ def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) ->
     with _served(_Asked(STANDARD_INPUT[0], line, settings, given, log)) as asked:
         opened = _opened(asked)
         _tell(asked, opened.script)
-        opened.close()
+        opened.script.close()
     return 0
 
 
@@ -172,31 +169,29 @@ def _served(asked: _Asked) -> Iterator[_Asked]:
 
 
 def _opened(asked: _Asked) -> OpenScript:
-    with told_as_fatal():
-        script = _loaded(asked)
-        try:
-            return OpenScript(script, script.contents())
-        except engine.ScriptRefused:
-            _tell(asked, script)
-            raise
+    script, contents = _loaded(asked)
+    return OpenScript(script, contents, lambda: _loaded(asked)[0])
 
 
-def _with_copies(asked: _Asked, opened: OpenScript) -> OpenScript:
-    """With the copies that report during a run: in sysbench each is in a thread of its own."""
-    settings = asked.settings
-    return replace(
-        opened,
-        of_intervals=_loaded(asked) if settings.report_interval_s else None,
-        of_checkpoints=_loaded(asked) if settings.checkpoints_s else None,
-    )
+def _copied(asked: _Asked, document: str) -> engine.Script:
+    script, _ = _loaded(asked)
+    _check(asked, script, document)
+    _tell(asked, script)
+    return script
 
 
-def _loaded(asked: _Asked) -> engine.Script:
+def _loaded(asked: _Asked) -> tuple[engine.Script, engine.ScriptContents]:
     plan, served = asked.plan, None
     if plan is not None:
         endpoints = [place.endpoint for place in asked.places]
         served = step_document(plan, steps_of(plan)[0], endpoints)
-    return engine.script(json.dumps(script_document(_spec(asked, {}), ())), served)
+    with told_as_fatal():
+        script = engine.script(json.dumps(script_document(_spec(asked, {}), ())), served)
+        try:
+            return script, script.contents()
+        except engine.ScriptRefused:
+            _tell(asked, script)
+            raise
 
 
 def _tell(asked: _Asked, script: engine.Script) -> None:

@@ -1,6 +1,6 @@
 """Somebody asks for checkpoints, more often than the log's growth does.
 
-CHECKPOINT, base backups and CREATE DATABASE do. Each checkpoint writes all changed pages, and after
+CHECKPOINT, base backups and DROP DATABASE do. Each checkpoint writes all changed pages, and after
 it the first change of each page is logged with the whole page.
 
 Source: https://www.postgresql.org/docs/current/sql-checkpoint.html
@@ -20,7 +20,7 @@ from loadstone.model.message import plain, say, say_in, sentences
 
 
 def judge(case: Case) -> Finding | None:
-    """The images and the pages of checkpoints that neither the log nor the time asked for."""
+    """The images after most checkpoints, and the pages of these: somebody asked for them."""
     found = case.needed(page_images.images(case))
     asked = case.needed(page_images.asked_for(case))
     share = case.needed(page_images.time_of(case, page_images.parts(case, _work(case, found))))
@@ -31,8 +31,8 @@ def judge(case: Case) -> Finding | None:
         group="setting",
         sentence=sentences(
             say(
-                "Somebody asks for a checkpoint every {time}: {written} pages a second are written "
-                "by them.",
+                "Somebody asks for a checkpoint every {time}; checkpoints write {written} pages a "
+                "second.",
                 time=Time(1 / asked),
                 written=round(page_images.pages_of_checkpoints(case)),
             ),
@@ -47,7 +47,7 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.8,
         remedy=say(
-            "Find who runs CHECKPOINT, a base backup or CREATE DATABASE that often: "
+            "Find who runs CHECKPOINT, a base backup or DROP DATABASE that often: "
             "pg_stat_activity shows it, and log_checkpoints each one that was forced."
         ),
         acts_on="disk writes",
@@ -55,7 +55,10 @@ def judge(case: Case) -> Finding | None:
 
 
 def _work(case: Case, found: Images) -> Work:
-    return Work(found.per_s, found.bytes_per_s, page_images.pages_of_checkpoints(case))
+    asked = page_images.asked_for(case) or 0.0
+    part = asked / (asked + page_images.timed(case)) if asked else 0.0
+    pages = page_images.pages_of_checkpoints(case)
+    return Work(part * found.per_s, part * found.bytes_per_s, part * pages)
 
 
 def _holds(case: Case) -> Holds | None:

@@ -42,6 +42,7 @@ COUNTER = "pg_stat_wal.wal_fpi"
 BYTES = "pg_stat_wal.wal_bytes"
 _WRITTEN = ("pg_stat_bgwriter.buffers_checkpoint", "pg_stat_checkpointer.buffers_written")
 _REQUESTED = ("pg_stat_bgwriter.checkpoints_req", "pg_stat_checkpointer.num_requested")
+_TIMED = ("pg_stat_bgwriter.checkpoints_timed", "pg_stat_checkpointer.num_timed")
 
 
 class Images(NamedTuple):
@@ -93,6 +94,11 @@ def checkpoints_by_size(case: Case) -> float | None:
 def asked_for(case: Case) -> float | None:
     """The same, a second of the window."""
     return _first(_REQUESTED, case.rate)
+
+
+def timed(case: Case) -> float:
+    """Checkpoints that checkpoint_timeout brought, a second; 0: not counted."""
+    return _first(_TIMED, case.rate) or 0.0
 
 
 class Work(NamedTuple):

@@ -1,11 +1,11 @@
-"""Statements start processes that help them, and are over sooner than a process starts.
+"""Statements start processes that help them, and wait for these to start and end.
 
 Source: https://www.postgresql.org/docs/current/how-parallel-query-works.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from loadstone.analyse.postgresql.settings import size_of
 from loadstone.diagnosis.context import Case
@@ -20,22 +20,29 @@ from loadstone.model.message import Joined, Message, plain, say, say_in, sentenc
 MATTERS = 0.05
 """[P] Share of the users' time."""
 
-LONG_S = 0.1
-"""[P] Time of a statement from which workers may be worth it: starting one takes 1 to 3 ms, and
-several start one after the other."""
+PART = 0.2
+"""[P] Part of the waits for workers that their start and end have, from which these do more of that
+than of the work."""
 
 _WORKERS = "pg_stat_activity.parallel_workers"
+_AUTOVACUUM = "pg_stat_activity.autovacuum_workers"
 
-_WAITS = tuple(
+_COMES_AND_GOES = tuple(
     f"IPC:{name}"
     for name in (
         *("BgworkerStartup", "BgWorkerStartup", "BgworkerShutdown", "BgWorkerShutdown"),
-        *("ParallelFinish", "ExecuteGather", "ParallelBitmapScan", "ParallelCreateIndexScan"),
-        *("MessageQueueInternal", "MessageQueueReceive", "MessageQueueSend"),
-        "MessageQueuePutMessage",
+        "ParallelFinish",
     )
 )
-"""Of a session that waits for its workers, or for what they send."""
+"""States of a session that waits for a worker's start or end."""
+
+_WAITS = (
+    *_COMES_AND_GOES,
+    *("IPC:ExecuteGather", "IPC:ParallelBitmapScan", "IPC:ParallelCreateIndexScan"),
+    *("IPC:MessageQueueInternal", "IPC:MessageQueueReceive", "IPC:MessageQueueSend"),
+    "IPC:MessageQueuePutMessage",
+)
+"""The same, or for what workers send: those who have not started yet send nothing."""
 
 _USUAL: Mapping[str, float] = {
     "parallel_setup_cost": 1000.0,
@@ -49,24 +56,20 @@ _FORCED = ("debug_parallel_query", "force_parallel_mode")
 
 
 def judge(case: Case) -> Finding | None:
-    """Users wait for workers of statements that are short."""
+    """Users wait for workers that mostly start and end."""
     states = case.needed(case.states())
+    waiting, comes = _seen(states, _WAITS), _seen(states, _COMES_AND_GOES)
     share = _share(case)
-    statements = case.step.qps
-    if not share or share < MATTERS or not statements:
+    if comes < MATTERS * case.users or comes < PART * waiting or not share:
         return None
-    each_s = case.users / statements
-    if each_s > LONG_S:
-        return None
-    waiting = sum(states.get(name, 0.0) for name in _WAITS)
     return Finding(
         cause="parallel-workers",
         group="setting",
-        sentence=sentences(*_said(case, waiting, each_s, share)),
-        evidence=tuple(_evidence(case, waiting, each_s)),
+        sentence=sentences(*_said(case, waiting, comes, share)),
+        evidence=tuple(_evidence(case, waiting, comes)),
         share=share,
         confidence=0.8,
-        remedy=_remedy(case),
+        remedy=sentences(*_remedies(case)),
         trial=dynamic(
             case, {"max_parallel_workers_per_gather": "0"}, say("workers for short statements")
         ),
@@ -74,12 +77,17 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-def _said(case: Case, waiting: float, each_s: float, share: float) -> Iterator[Message]:
+def _seen(states: Mapping[str, float], names: Iterable[str]) -> float:
+    """Mean number of users in these states."""
+    return sum(states.get(name, 0.0) for name in names)
+
+
+def _said(case: Case, waiting: float, comes: float, share: float) -> Iterator[Message]:
     yield say(
-        "Statements of {each} ms start worker processes: at any moment {waiting} users wait for "
-        "theirs to start, to send rows or to end.",
-        each=Number(1000 * each_s),
+        "Statements start worker processes that do little: at any moment {waiting} users wait for "
+        "theirs, {comes} of them for one to start or to end.",
         waiting=Number(waiting),
+        comes=Number(comes),
     )
     if lowered := _lowered(case):
         yield say(
@@ -91,8 +99,15 @@ def _said(case: Case, waiting: float, each_s: float, share: float) -> Iterator[M
 
 def _lowered(case: Case) -> list[str]:
     """Settings by which workers start earlier than by the server's defaults."""
-    found = [name for name in _USUAL if _is_lower(case, name)]
-    return found + [name for name in _FORCED if case.variable(name) in ("on", "regress")]
+    return [*_cheap(case), *_forced(case)]
+
+
+def _cheap(case: Case) -> list[str]:
+    return [name for name in _USUAL if _is_lower(case, name)]
+
+
+def _forced(case: Case) -> list[str]:
+    return [name for name in _FORCED if case.variable(name) in ("on", "regress")]
 
 
 def _is_lower(case: Case, name: str) -> bool:
@@ -101,19 +116,24 @@ def _is_lower(case: Case, name: str) -> bool:
     return value is not None and value < _USUAL[name]
 
 
-def _evidence(case: Case, waiting: float, each_s: float) -> Iterator[Evidence]:
-    yield case.seen(say("users that wait for workers"), waiting, say_in("unit", "connections"))
-    yield case.seen(say("time of a statement"), each_s, say_in("unit", "s"), LONG_S)
+def _evidence(case: Case, waiting: float, comes: float) -> Iterator[Evidence]:
+    unit = say_in("unit", "connections")
+    yield case.seen(say("users that wait for workers"), waiting, unit)
+    least = MATTERS * case.users
+    yield case.seen(say("users that wait for a worker's start or end"), comes, unit, least)
     workers = case.mean(_WORKERS)
     if workers is not None:
         yield case.seen(plain(_WORKERS), workers, say_in("unit", "processes"))
 
 
-def _remedy(case: Case) -> Message:
-    return say(
+def _remedies(case: Case) -> Iterator[Message]:
+    forced = _forced(case)
+    if forced:
+        yield say("Switch {settings} off.", settings=Joined(forced))
+    yield say(
         "Set max_parallel_workers_per_gather=0 for this load, or raise the settings by which the "
         "planner takes workers: {settings}.",
-        settings=Joined(_lowered(case) or _USUAL),
+        settings=Joined(_cheap(case) or _USUAL),
     )
 
 
@@ -121,8 +141,7 @@ def _share(case: Case) -> float | None:
     """The share of the users' time; without an account that of the users' states."""
     account, parts = case.step.account, _parts(case)
     if account is None:
-        states = case.states() or {}
-        return sum(states.get(name, 0.0) for name in _WAITS) / case.users
+        return _seen(case.states() or {}, _WAITS) / case.users
     return sum(part * account.share_of(place) for place, part in parts.items())
 
 
@@ -130,16 +149,19 @@ def _parts(case: Case) -> dict[Place, float]:
     """Of other waits those for workers; of the wait for a core what the server uses for itself.
 
     That is mostly the workers, and starting them: they are gone before anybody has looked at them.
+    What autovacuum's may use at most is none of it.
     """
     account, states = case.step.account, case.states() or {}
     if account is None:
         return {}
-    waits = sum(states.get(name, 0.0) for name in _WAITS) / case.users
-    other = account.share_of("other")
-    parts: dict[Place, float] = {"other": min(waits / other, 1.0)} if other else {}
-    cores = account.cores
-    if waits and cores and cores.own:
-        parts["waiting for a core"] = cores.own / (cores.users + cores.others + cores.own)
+    other, cores = account.share_of("other"), account.cores
+    parts: dict[Place, float] = {}
+    if other:
+        parts["other"] = min(_seen(states, _WAITS) / case.users / other, 1.0)
+    if cores and cores.own:
+        everything = cores.users + cores.others + cores.own
+        own = max(cores.own - (case.mean(_AUTOVACUUM) or 0.0), 0.0)
+        parts["waiting for a core"] = own / everything
     return parts
 
 

@@ -28,6 +28,9 @@ SECONDS_OF_LOG = 60.0
 TRIED_MOST = 8 * GIB
 """[P] Bytes of log that a trial asks for on a disk whose free space is not known."""
 
+_SEGMENT = 16 * MIB
+"""[S] The default of wal_segment_size."""
+
 _RECORDS = "pg_stat_wal.wal_records"
 _ROUNDS = 50
 """Halvings, or rounds of a fixed point, until nothing changes that a sentence shows."""
@@ -112,7 +115,8 @@ def is_forced(case: Case, found: Images) -> bool:
     asked, size = page_images.asked_for(case), size_of(case.variable("max_wal_size"))
     if not asked or not size or asked * case.step.seconds < FEWEST:
         return False
-    return asked > 2 * found.wal_bytes / distance(case, size)
+    others = found.wal_bytes / distance(case, size) + page_images.timed(case)
+    return asked - 1 / case.step.seconds > 2 * others
 
 
 def spacing(case: Case, found: Images, size: int, timeout_s: float) -> Spacing:
@@ -158,10 +162,14 @@ def _pages(images: float, changes: float) -> float:
 def distance(case: Case, max_wal_size: float) -> float:
     """The bytes of log after which a checkpoint begins: the rest is for the time that it takes.
 
+    It is a whole number of segments, one at least.
+
     Source: CalculateCheckpointSegments in the server's xlog.c, and
     https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-CHECKPOINT-COMPLETION-TARGET
     """
-    return max_wal_size / (1.0 + (case.number("checkpoint_completion_target") or 0.0))
+    segment = size_of(case.variable("wal_segment_size")) or _SEGMENT
+    size = max_wal_size / (1.0 + (case.number("checkpoint_completion_target") or 0.0))
+    return max(size // segment, 1.0) * segment
 
 
 def _larger(case: Case, now: int, wanted: int) -> Trial | None:
