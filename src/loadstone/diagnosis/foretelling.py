@@ -111,22 +111,37 @@ def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy 
         if claim.place in follows:
             continue
         removes[claim.place] += claim.share
+    if finding.cause == "table-locks":
+        removes["waiting for a core"] += _because_of_others(case)
     cores = load_cores(case.step) if finding.cause in _TAKE_CORES else None
     return Remedy(
         removes, cores=cores.total if cores else None, frees_s=_processes_s(finding, case)
     )
 
 
+def _because_of_others(case: Case) -> float:
+    """The share of the users' time in which they wait for a core that other clients' work has.
+
+    Who holds tables does something with them: that ends as well.
+    """
+    account = case.step.account
+    cores = account.cores if account else None
+    if account is None or cores is None or not cores.others:
+        return 0.0
+    everything = cores.users + cores.others + (cores.own or 0.0)
+    return account.share_of("waiting for a core") * cores.others / everything
+
+
 def _processes_s(finding: Finding, case: Case) -> float:
     """Seconds of a core for an event that a server spends outside of its sessions on their logins.
 
-    They are in no user's time on a core, as the user is still connecting.
+    They are in no user's time on a core: the user is still connecting, or it is another client.
     """
     account = case.step.account
     if finding.cause != "connection-storm" or case.family != POSTGRESQL or not account:
         return 0.0
     own = account.cores.own if account.cores else None
-    return (own or 0.0) / case.tps if case.step.connects and case.tps else 0.0
+    return (own or 0.0) / case.tps if case.tps else 0.0
 
 
 def _is_in_part(finding: Finding, case: Case) -> bool:
