@@ -42,7 +42,7 @@ def load_cores(step: StepResult, limit: float | None = None) -> LoadCores | None
     host = step.host
     if host is None:
         return None
-    process, limit = process_cores(host), cores_allowed(host) if limit is None else limit
+    process, limit = process_cores(step), cores_allowed(host) if limit is None else limit
     clients = client_cores(step)
     if limit is not None and process:
         used = max(process - clients, 0.0)
@@ -70,11 +70,18 @@ def cores_allowed(host: HostFigures) -> float | None:
     return least if least is not None and host.cores and least < host.cores else None
 
 
-def process_cores(host: HostFigures) -> float | None:
-    """Cores that the server's process used."""
-    if host.process_cpu_user is None or host.process_cpu_sys is None:
+def process_cores(step: StepResult) -> float | None:
+    """Cores that the server's process used; `None`: not observed.
+
+    At least as many as its sessions: those of a server with thousands of processes are read in
+    turn, in ticks, and what most of them use in a step is less than one.
+    """
+    host = step.host
+    if host is None or host.process_cpu_user is None or host.process_cpu_sys is None:
         return None
-    return host.process_cpu_user + host.process_cpu_sys
+    known = step.account.cores if step.account and not step.other_targets else None
+    sessions = known.users + known.others if known else 0.0
+    return max(host.process_cpu_user + host.process_cpu_sys, sessions)
 
 
 def client_cores(step: StepResult) -> float:
@@ -121,7 +128,7 @@ def _beside_the_load(host: HostFigures, busy: float, own: float) -> float:
 
 def _others_of(step: StepResult, host: HostFigures, busy: float, *, shared: bool) -> float:
     """Cores that other processes use; interrupts count as the load's own."""
-    process = process_cores(host)
+    process = process_cores(step)
     if process is None:
         return 0.0
     generator = step.generator

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadstone.analyse.cores import interrupt_cores, other_cores
+from loadstone.analyse.cores import interrupt_cores, other_cores, process_cores
 from loadstone.diagnosis.context import Case
 from loadstone.model.account import Place
 from loadstone.model.message import say
@@ -76,7 +76,7 @@ def cpu_of(case: Case) -> Cpu:
 def server_cores(case: Case) -> float | None:
     """Cores that the server's process used."""
     user, system = case.host("process_cpu_user"), case.host("process_cpu_sys")
-    return None if user is None or system is None else user + system
+    return None if user is None or system is None else process_cores(case.step)
 
 
 def _others(case: Case, busy: float, own: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from loadstone.analyse.cores import interrupt_cores, other_cores
+from loadstone.analyse.cores import interrupt_cores, other_cores, process_cores
 from loadstone.model.asked_rate import asked_per_second
 from loadstone.model.figure import Count, Percent, Rate, Seconds
 from loadstone.model.lost_connection import reason_said
@@ -66,7 +66,7 @@ def _on_its_cores(step: StepResult) -> Iterator[Message]:
     host = step.generator_host or (step.host if is_shared else None)
     if host is None or not host.cores or host.cpu_user is None or host.cpu_sys is None:
         return
-    server = (host.process_cpu_user or 0.0) + (host.process_cpu_sys or 0.0) if is_shared else 0.0
+    server = process_cores(step) or 0.0 if is_shared else 0.0
     own = (step.generator.cpu_share or 0.0) * (step.generator.shards or 0)
     busy = (host.cpu_user + host.cpu_sys) * host.cores
     others = other_cores(host, busy, server + own) / host.cores
