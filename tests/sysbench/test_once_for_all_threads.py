@@ -151,15 +151,15 @@ WAITING = """
 """
 
 
-@pytest.mark.parametrize("part", ["INIT", "DONE"])
+@pytest.mark.parametrize(("part", "state"), [("INIT", "stopped"), ("DONE", "finished")])
 def test_a_signal_ends_what_runs_once(
-    part: str, tmp_path: Path, connection: tuple[str, ...]
+    part: str, state: str, tmp_path: Path, connection: tuple[str, ...]
 ) -> None:
     text = WAITING.replace(part, "wait()").replace("INIT", "").replace("DONE", "")
     (tmp_path / "waiting.lua").write_text(text)
     program = [sys.executable, "-m", "loadstone.cli", "sysbench", *connection]
     process = subprocess.Popen(
-        [*program, "waiting.lua", "--events=1", "run"],
+        [*program, "waiting.lua", "--events=1", "--loadstone-out=kept", "run"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
@@ -169,7 +169,9 @@ def test_a_signal_ends_what_runs_once(
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert told == "loadstone: interrupted\n"
+    assert re.fullmatch(r"loadstone: the run is in .*\nloadstone: interrupted\n", told)
+    (run,) = (tmp_path / "kept").iterdir()
+    assert run_folder.load(run).steps[0].state == state
 
 
 def test_a_kept_run_says_that_init_failed(

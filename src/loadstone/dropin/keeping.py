@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from loadstone.dropin.aside import aside
 from loadstone.families import connect, family_of
@@ -74,11 +75,12 @@ class Keeper:
         finally:
             self.close()
 
-    def fail(self, step: Step, failure: EngineFailure) -> None:
-        """Finish a run that has failed before its load began."""
+    def end_before_load(self, step: Step, failure: EngineFailure | None) -> None:
+        """Finish a run that has failed, or was interrupted, before its load began."""
+        state: Literal["failed", "stopped"] = "failed" if failure else "stopped"
         self._recorder.begin_step(step)
-        self._recorder.end_step(step, "failed", failure)
-        self._recorder.end_run("failed")
+        self._recorder.end_step(step, state, failure)
+        self._recorder.end_run(state)
         aside(say("the run is in {folder}", folder=str(self._recorder.folder)))
 
     def close(self) -> None:

@@ -138,13 +138,17 @@ def _drive_script(run: Run, opened: OpenScript) -> int:
 
 
 def _begin_script(run: Run, opened: OpenScript, watched: _Watched) -> bool:
-    """Call init(); returns whether a signal came. A kept run ends with why it failed."""
+    """Call init(); returns whether a signal came. A kept run ends then, or with why it failed."""
     try:
-        return watched.initialise(opened)
+        is_interrupted = watched.initialise(opened)
     except (Fatal, ScriptExit) as failed:
         if run.keeper:
-            run.keeper.fail(run.step, EngineFailure(kind="script", message=failed.message))
+            failure = EngineFailure(kind="script", message=failed.message)
+            run.keeper.end_before_load(run.step, failure)
         raise
+    if is_interrupted and run.keeper:
+        run.keeper.end_before_load(run.step, None)
+    return is_interrupted
 
 
 def _drive_to_the_end(run: Run, document: str, watched: _Watched) -> int:
