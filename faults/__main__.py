@@ -25,6 +25,7 @@ from faults.dialects import DRIVER_ERRORS
 from faults.drawn.command import RELEASES, Wanted, run_drawn
 from faults.drawn.drawn import FAMILIES
 from faults.drive import Asked, Carried, carry_out
+from faults.forecast import summed_up
 from faults.ground import Ground
 from loadstone.sandbox import SandboxError
 from loadstone.servers.errors import TargetError
@@ -128,10 +129,13 @@ def _sum_up(carried: list[Carried], skipped: dict[str, str], seconds: float) -> 
     if share is not None:
         print(
             f"Right cause first: {share:.0%} of {len(faults) - void} faults"
-            f" (wanted: {verdict.RIGHT_WANTED:.0%}); without effect: {void}."
+            f" (wanted: {verdict.RIGHT_WANTED:.0%}); {void} do not count."
             f" In {verdict.by_others(carried)} of them it is others on this machine, whom /proc"
             " shows as well."
         )
+    forecasts = verdict.forecasts(carried)
+    if forecasts:
+        print(summed_up(forecasts))
     healthy = len(carried) - len(faults)
     print(f"Healthy runs with a false finding above note level: {len(accused)} of {healthy}.")
     print(f"Not evaluated: {len(skipped)}. Took {seconds:.0f} s.")
@@ -147,6 +151,7 @@ def _keep(
         "right_share": verdict.right_share(carried),
         "right_by_others": verdict.by_others(carried),
         "confusion": verdict.confusion(carried),
+        "predicted": [one.record for one in verdict.forecasts(carried)],
         "cases": [verdict.as_record(one) for one in carried],
         "not_evaluated": skipped,
     }

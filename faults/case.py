@@ -63,11 +63,23 @@ Inject = Callable[["Scene"], AbstractContextManager[Proof]]
 
 @dataclass(frozen=True)
 class Removal:
-    """What takes a fault away, so that the load driven once more shows what it had cost."""
+    """What takes a fault away, so that the load driven once more shows what it had cost.
+
+    With neither of the first two the server is started again, its data are put back, and nothing
+    is injected.
+    """
 
     statements: tuple[str, ...] = ()
+    """For the server that had the fault."""
     load: Load | None = None
     """Driven instead, where the load itself was the fault."""
+    settings: tuple[str, ...] = ()
+    """Names of those that were the fault: a server is started without them."""
+
+    @property
+    def starts_again(self) -> bool:
+        """Whether it is another start of the server that has no fault."""
+        return not (self.statements or self.load)
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,13 @@ class Fault:
     pooler: Mapping[str, str] | None = None
     """The settings of a PgBouncer that the load goes through; `None`: it goes through none."""
     removal: Removal | None = None
+    """`None`: what is right takes more than the fault's absence, such as another schema."""
+
+    @property
+    def other_settings(self) -> dict[str, str]:
+        """Those that are not the fault themselves."""
+        bad = self.removal.settings if self.removal else ()
+        return {name: to for name, to in self.settings.items() if name not in bad}
 
 
 @dataclass(frozen=True)

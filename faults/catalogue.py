@@ -7,10 +7,11 @@ separately and counts neither way.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import get_args
 
 from faults import company, injections, postgresql, scripted, settings
-from faults.case import Case, Draw, Fault, Kind, Load, Server, together
+from faults.case import Case, Draw, Fault, Kind, Load, Removal, Server, together
 from faults.ground import RELAXED, TABLES
 from faults.injections import Holding
 
@@ -31,16 +32,19 @@ def line_full(draw: Draw) -> Fault:
         load=Load("oltp_read_only", draw.ladder(4, 8, 32)),
         inject=injections.line(mbit),
         behind_a_line=True,
+        removal=Removal(),
     )
 
 
 def tls(draw: Draw) -> Fault:
     """Every connection is encrypted."""
+    encrypted = Load("oltp_point_select", draw.ladder(4, 16, 64), tls=True)
     return Fault(
         causes=("tls",),
         size="required",
-        load=Load("oltp_point_select", draw.ladder(4, 16, 64), tls=True),
+        load=encrypted,
         inject=injections.highest("Ssl_finished_accepts", 4, "TLS handshakes"),
+        removal=Removal(load=replace(encrypted, tls=False)),
     )
 
 
@@ -52,6 +56,7 @@ def cpu_throttled(draw: Draw) -> Fault:
         size=f"{cores} cores",
         load=Load(_read(draw), draw.ladder(4, 8, 32)),
         inject=injections.server_cores(cores),
+        removal=Removal(),
     )
 
 
@@ -64,6 +69,7 @@ def few_reads(draw: Draw) -> Fault:
         load=Load("oltp_point_select", draw.ladder(4, 8, 32)),
         inject=injections.reads_of_disk(iops),
         settings=_small_pool(8),
+        removal=Removal(),
     )
 
 
@@ -75,6 +81,7 @@ def few_writes(draw: Draw) -> Fault:
         size=f"{iops} writes/s",
         load=Load("oltp_update_non_index", draw.ladder(1, 4, 16)),
         inject=injections.writes_to_disk(iops),
+        removal=Removal(),
     )
 
 
@@ -87,6 +94,7 @@ def tiny_pool(draw: Draw) -> Fault:
         load=Load(_points(draw), draw.ladder(4, 8, 32)),
         inject=injections.counted("Innodb_buffer_pool_reads", 500, "pages read"),
         settings=_small_pool(mib),
+        removal=Removal(settings=("innodb_buffer_pool_size",)),
     )
 
 
@@ -100,6 +108,7 @@ def tiny_redo(draw: Draw) -> Fault:
         load=Load("oltp_write_only", draw.ladder(4, 16, 48)),
         inject=injections.counted("Innodb_os_log_written", mib * _MIB / 8, "bytes of redo"),
         settings={name: str(mib * _MIB), **RELAXED},
+        removal=Removal(settings=(name,)),
     )
 
 
@@ -161,6 +170,7 @@ def missing_index(draw: Draw) -> Fault:
         size=f"{tables} tables",
         load=Load("oltp_point_select", draw.ladder(2, 4, 16), words),
         inject=injections.without_keys(tables),
+        removal=Removal(),
     )
 
 
@@ -175,6 +185,7 @@ def locked_tables(draw: Draw) -> Fault:
         inject=injections.held(
             Holding((f"LOCK TABLES {tables}",), ("UNLOCK TABLES",), hold_s, 0.4, "lock")
         ),
+        removal=Removal(),
     )
 
 
@@ -187,6 +198,7 @@ def global_lock(draw: Draw) -> Fault:
         size=f"{hold_s} s of {hold_s + 0.4:.2f} s",
         load=Load("oltp_write_only", draw.ladder(4, 8, 24)),
         inject=injections.held(Holding(take, give, hold_s, 0.4, "lock")),
+        removal=Removal(),
     )
 
 
@@ -198,6 +210,7 @@ def slow_generator(draw: Draw) -> Fault:
         size=f"{cores} cores",
         load=Load("oltp_point_select", (draw.between(8, 32),), times=1.6),
         inject=injections.slow_generator(cores),
+        removal=Removal(),
     )
 
 
@@ -212,6 +225,7 @@ def low_io_capacity(draw: Draw) -> Fault:
         load=Load("oltp_write_only", draw.ladder(4, 16, 32), times=1.6),
         inject=injections.counted("Innodb_buffer_pool_pages_flushed", 50, "pages flushed"),
         settings={redo: str(16 * _MIB), **capacity, **RELAXED},
+        removal=Removal(settings=tuple(capacity)),
     )
 
 
@@ -224,6 +238,7 @@ def tiny_binlog(draw: Draw) -> Fault:
         load=Load("oltp_update_non_index", draw.ladder(2, 4, 16)),
         inject=injections.binlog_files(50),
         settings={"max_binlog_size": str(size)},
+        removal=Removal(settings=("max_binlog_size",)),
     )
 
 
@@ -243,16 +258,18 @@ def tiny_table_cache(draw: Draw) -> Fault:
 
 def cold_start(draw: Draw) -> Fault:
     """Measured from the first second on after a start, without a warm-up."""
+    cold = Load("oltp_point_select", (draw.between(4, 16),), warmup_s=0.0, times=1.6)
     return Fault(
         causes=("cold-buffer-pool",),
         size="800,000 rows",
-        load=Load("oltp_point_select", (draw.between(4, 16),), warmup_s=0.0, times=1.6),
+        load=cold,
         inject=injections.counted("Innodb_buffer_pool_reads", 200, "pages read"),
         settings={
             "innodb_buffer_pool_size": str(512 * _MIB),
             "innodb_buffer_pool_load_at_startup": "OFF",
         },
         data="large",
+        removal=Removal(load=cold),
     )
 
 
@@ -264,6 +281,7 @@ def general_log(draw: Draw) -> Fault:
         load=Load(_read(draw), draw.ladder(4, 8, 32)),
         inject=injections.growing_log(1e6),
         settings={"general_log": "ON", "log_output": "FILE"},
+        removal=Removal(settings=("general_log",)),
     )
 
 
@@ -275,6 +293,7 @@ def slow_log(draw: Draw) -> Fault:
         load=Load(_read(draw), draw.ladder(4, 8, 32)),
         inject=injections.growing_log(1e6),
         settings={"slow_query_log": "ON", "long_query_time": "0", "log_output": "FILE"},
+        removal=Removal(settings=("slow_query_log",)),
     )
 
 
@@ -286,6 +305,7 @@ def hog(draw: Draw) -> Fault:
         size=f"{count} processes",
         load=Load(_read_or_write(draw), draw.ladder(2, 4, 16)),
         inject=injections.hogs(count),
+        removal=Removal(),
     )
 
 
@@ -297,6 +317,7 @@ def small_thread_pool(draw: Draw) -> Fault:
         load=Load("oltp_read_only", draw.ladder(4, 24, 64)),
         inject=injections.sampled(_QUEUED, 0.5, "statements in the pool's queue"),
         settings={"thread_handling": "pool-of-threads", "thread_pool_size": "1"},
+        removal=Removal(settings=("thread_pool_size",)),
     )
 
 
@@ -308,6 +329,7 @@ def few_threads_inside(draw: Draw) -> Fault:
         load=Load("oltp_read_only", draw.ladder(4, 16, 48)),
         inject=injections.sampled(_NOT_ENTERED, 1, "transactions before InnoDB's door"),
         settings={"innodb_thread_concurrency": "1"},
+        removal=Removal(settings=("innodb_thread_concurrency",)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from faults import injections, others
-from faults.case import Case, Draw, Fault, Load, Server, both
+from faults.case import Case, Draw, Fault, Load, Removal, Server, both
 from faults.ground import RELAXED, TABLES, relaxed
 from faults.scripted import RECONNECTS
 
@@ -31,6 +31,7 @@ def other_clients(draw: Draw) -> Fault:
         size=f"{threads} others",
         load=Load(draw.of_these("oltp_read_only", "oltp_read_write"), draw.ladder(2, 4, 16)),
         inject=others.clients("oltp_point_select", threads, 300),
+        removal=Removal(),
     )
 
 
@@ -41,6 +42,7 @@ def report(draw: Draw) -> Fault:
         size="a join of two tables",
         load=Load(draw.of_these("oltp_point_select", "oltp_read_only"), draw.ladder(2, 4, 16)),
         inject=others.statement(_REPORT_IN_ORDER if draw.server == "postgresql" else _REPORT),
+        removal=Removal(),
     )
 
 
@@ -53,6 +55,7 @@ def storm(draw: Draw) -> Fault:
         load=Load("oltp_read_only", draw.ladder(2, 4, 16)),
         inject=others.clients(RECONNECTS, threads, 200),
         settings={"thread_cache_size": "0"},
+        removal=Removal(),
     )
 
 
@@ -65,6 +68,7 @@ def held_rows(draw: Draw) -> Fault:
         load=Load(draw.of_these("oltp_update_non_index", "oltp_write_only"), draw.ladder(2, 4, 24)),
         inject=others.rows_held(hold_s, 0.3),
         settings=RELAXED,
+        removal=Removal(),
     )
 
 
@@ -80,6 +84,7 @@ def ddl(draw: Draw) -> Fault:
             others.repeated((copy,), 0.05),
             injections.sampled(_FOR_METADATA, 2, "connections waiting for a table's definition"),
         ),
+        removal=Removal(),
     )
 
 
@@ -94,6 +99,7 @@ def flushed_tables(draw: Draw) -> Fault:
             others.repeated(("FLUSH LOCAL TABLES",), pause_s),
             injections.counted("Opened_tables", 1000, "tables opened"),
         ),
+        removal=Removal(),
     )
 
 
@@ -106,6 +112,7 @@ def paused(draw: Draw) -> Fault:
         load=Load(draw.of_these("oltp_read_write", "oltp_read_only"), draw.ladder(2, 4, 16)),
         inject=others.stopped(stop_s),
         settings=relaxed(draw.server),
+        removal=Removal(),
     )
 
 
@@ -118,6 +125,7 @@ def lossy_way(draw: Draw) -> Fault:
         load=Load("oltp_point_select", draw.ladder(4, 8, 32)),
         inject=others.lost_packets(share),
         behind_a_line=True,
+        removal=Removal(),
     )
 
 
@@ -129,6 +137,7 @@ def disk_hog(draw: Draw) -> Fault:
         size=f"{count} writers",
         load=Load("oltp_update_non_index", draw.ladder(1, 2, 16)),
         inject=others.disk_hogs(count),
+        removal=Removal(),
     )
 
 
@@ -141,6 +150,7 @@ def short_of_memory(draw: Draw) -> Fault:
         load=Load("oltp_point_select", draw.ladder(2, 4, 16), times=1.4),
         inject=others.short_of_memory(part),
         in_memory_group=True,
+        removal=Removal(),
     )
 
 
@@ -151,6 +161,7 @@ def one_core(draw: Draw) -> Fault:
         size="1 core",
         load=Load(draw.of_these("oltp_point_select", "oltp_read_only"), draw.ladder(4, 8, 32)),
         inject=others.one_core,
+        removal=Removal(),
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benches.place import LOADSTONE
 from benches.processes import run
-from faults.case import Case, Draw, Effect, Fault, Inject, Load, Server
+from faults.case import Case, Draw, Effect, Fault, Inject, Load, Removal, Server
 from faults.ground import Ground, ReadyServer
 from faults.injections import nothing
 from faults.scene import Used, Watch
@@ -77,7 +77,12 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     with ExitStack() as stack:
         standing = stack.enter_context(ground.standing(server, fault))
         driven = drive(standing, fault.load, fault.inject, asked, case.name)
-        without = _without(standing, fault, asked, case.name)
+        removal = fault.removal
+        without: tuple[float | None, ...] = ()
+        if removal and not removal.starts_again:
+            without = _mended(standing, fault, removal, asked, case.name)
+    if removal and removal.starts_again:
+        without = _restarted(ground, server, fault, asked, case.name)
     return Carried(
         case=case,
         server=server,
@@ -92,16 +97,21 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     )
 
 
-def _without(
-    standing: ReadyServer, fault: Fault, asked: Asked, name: str
+def _mended(
+    standing: ReadyServer, fault: Fault, removal: Removal, asked: Asked, name: str
 ) -> tuple[float | None, ...]:
-    """The rates of the load once the fault is taken away; none, where nothing says how."""
-    removal = fault.removal
-    if removal is None:
-        return ()
+    """The rates of the load once the fault was taken away from the server that had it."""
     standing.scene(Watch(standing.sandbox.pid)).execute(removal.statements)
     load = removal.load or fault.load
     return drive(standing, load, nothing, asked, f"{name}-removed").tps
+
+
+def _restarted(
+    ground: Ground, server: Server, fault: Fault, asked: Asked, name: str
+) -> tuple[float | None, ...]:
+    """The same on a server that never had it."""
+    with ground.standing(server, replace(fault, settings=fault.other_settings)) as standing:
+        return drive(standing, fault.load, nothing, asked, f"{name}-removed").tps
 
 
 def drive(standing: ReadyServer, load: Load, inject: Inject, asked: Asked, name: str) -> Driven:

@@ -46,11 +46,13 @@ def _write(draw: Draw) -> str:
 
 def tls(draw: Draw) -> Fault:
     """Every connection is encrypted."""
+    encrypted = Load("oltp_point_select", draw.ladder(4, 16, 64), tls=True)
     return Fault(
         causes=("tls",),
         size="required",
-        load=Load("oltp_point_select", draw.ladder(4, 16, 64), tls=True),
+        load=encrypted,
         inject=injections.sampled(_ENCRYPTED, 4, "encrypted connections"),
+        removal=Removal(load=replace(encrypted, tls=False)),
     )
 
 
@@ -64,6 +66,7 @@ def commit_delay(draw: Draw) -> Fault:
         load=Load("oltp_update_non_index", draw.ladder(1, 2, 16)),
         inject=injections.takes(change, delay_us / 1000),
         settings={"commit_delay": str(delay_us), "commit_siblings": "0"},
+        removal=Removal(settings=("commit_delay",)),
     )
 
 
@@ -89,6 +92,7 @@ def held_rows(draw: Draw) -> Fault:
         load=Load(_write(draw), draw.ladder(2, 4, 24)),
         inject=others.rows_held(hold_s, 0.3, locks, _WAITING),
         settings=relaxed("postgresql"),
+        removal=Removal(),
     )
 
 
@@ -101,6 +105,7 @@ def locked_tables(draw: Draw) -> Fault:
         size=f"{hold_s} s of {hold_s + 0.4:.2f} s",
         load=Load(draw.of_these(_read(draw), _write(draw)), draw.ladder(4, 8, 24)),
         inject=injections.held(Holding(take, ("COMMIT",), hold_s, 0.4, "lock:relation")),
+        removal=Removal(),
     )
 
 
@@ -121,6 +126,7 @@ def missing_index(draw: Draw) -> Fault:
                 "sum(seq_tup_read) FROM pg_stat_user_tables", 50_000, "rows read in scans"
             ),
         ),
+        removal=Removal(),
     )
 
 
@@ -133,6 +139,7 @@ def small_sorts(draw: Draw) -> Fault:
         load=Load("oltp_read_only", draw.ladder(2, 4, 16), ("--range-size", str(rows), *_UNIFORM)),
         inject=injections.counted(_of_databases("temp_files"), 30, "temporary files"),
         settings={"work_mem": "64kB"},
+        removal=Removal(settings=("work_mem",)),
     )
 
 
@@ -238,6 +245,7 @@ def small_buffers(draw: Draw) -> Fault:
         load=Load(_read(draw), draw.ladder(4, 8, 32)),
         inject=injections.counted(_of_databases("blks_read"), 2_000, "pages read"),
         settings={"shared_buffers": f"{mib}MB"},
+        removal=Removal(settings=("shared_buffers",)),
     )
 
 
@@ -251,22 +259,20 @@ def logged_statements(draw: Draw) -> Fault:
         load=Load(_read(draw), draw.ladder(4, 8, 32)),
         inject=injections.growing_log(1e6),
         settings={name: value},
+        removal=Removal(settings=(name,)),
     )
 
 
 def compiled(draw: Draw) -> Fault:
     """Each statement is compiled, however cheap it is."""
+    costs = ("jit_above_cost", "jit_inline_above_cost", "jit_optimize_above_cost")
     return Fault(
         causes=("jit",),
         size="every statement",
         load=Load("oltp_read_only", draw.ladder(2, 4, 16)),
         inject=injections.takes("SELECT sum(k) FROM sbtest1 WHERE id BETWEEN 1 AND 100", 5),
-        settings={
-            "jit": "on",
-            "jit_above_cost": "0",
-            "jit_inline_above_cost": "0",
-            "jit_optimize_above_cost": "0",
-        },
+        settings={"jit": "on", **dict.fromkeys(costs, "0")},
+        removal=Removal(settings=costs),
     )
 
 
@@ -306,6 +312,7 @@ def slow_pooler(draw: Draw) -> Fault:
         load=Load("oltp_point_select", draw.ladder(4, 8, 24)),
         inject=injections.slow_pooler(cores),
         pooler={"pool_mode": "session", "default_pool_size": "60"},
+        removal=Removal(),
     )
 
 

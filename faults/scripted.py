@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from faults import injections
-from faults.case import Case, Draw, Fault, Load, both
+from faults.case import Case, Draw, Fault, Load, Removal, both
 from faults.ground import RELAXED
 
 SCRIPTS = Path(__file__).with_name("scripts")
@@ -36,6 +36,7 @@ def old_snapshot(draw: Draw) -> Fault:
         load=Load(str(SCRIPTS / "queue.lua"), (users,), (f"--near={near}",), times=1.6),
         inject=both(injections.old_snapshot(1000), injections.dearer(head, least, 2.0)),
         settings=RELAXED,
+        removal=Removal(),
     )
 
 

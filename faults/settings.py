@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from faults import injections, others
-from faults.case import Case, Draw, Fault, Load
+from faults.case import Case, Draw, Fault, Load, Removal
 from faults.ground import RELAXED
 from loadstone.sandbox.mysql.binaries import mariadb_plugins
 
@@ -27,6 +27,7 @@ def commit_delay(draw: Draw) -> Fault:
         load=Load("oltp_update_non_index", draw.ladder(1, 2, 16)),
         inject=injections.takes(change, delay_us / 1000),
         settings=settings,
+        removal=Removal(settings=tuple(settings)),
     )
 
 
@@ -41,6 +42,7 @@ def purge_lag(draw: Draw) -> Fault:
         load=Load("oltp_update_non_index", (draw.between(4, 16),), times=2.0),
         inject=injections.old_snapshot(lag),
         settings={**settings, **RELAXED},
+        removal=Removal(settings=tuple(settings)),
     )
 
 
@@ -55,6 +57,7 @@ def temporary_tables(draw: Draw) -> Fault:
         load=Load("oltp_read_only", draw.ladder(2, 4, 16)),
         inject=injections.counted("Created_tmp_disk_tables", 30, "temporary tables on disk"),
         settings=sizes,
+        removal=Removal(settings=tuple(sizes)),
     )
 
 
@@ -69,6 +72,7 @@ def small_sorts(draw: Draw) -> Fault:
         load=Load("oltp_read_only", draw.ladder(2, 4, 16), words),
         inject=injections.counted("Sort_merge_passes", 30, "merges of sorted files"),
         settings={"sort_buffer_size": least},
+        removal=Removal(settings=("sort_buffer_size",)),
     )
 
 
@@ -81,12 +85,14 @@ def query_cache(draw: Draw) -> Fault:
         load=Load("oltp_point_select", draw.ladder(4, 8, 32)),
         inject=injections.counted("Qcache_inserts", 500, "answers stored"),
         settings={"query_cache_type": "ON", "query_cache_size": str(mib * _MIB)},
+        removal=Removal(settings=("query_cache_type", "query_cache_size")),
     )
 
 
 def all_instruments(draw: Draw) -> Fault:
     """performance_schema times everything that it can."""
     consumers = ("waits_current", "waits_history", "stages_current", "statements_history")
+    timed = {f"performance_schema_consumer_events_{one}": "ON" for one in consumers}
     return Fault(
         causes=("instrumentation",),
         size="all instruments",
@@ -95,8 +101,9 @@ def all_instruments(draw: Draw) -> Fault:
         settings={
             "performance_schema": "ON",
             "performance_schema_instrument": "%=ON",
-            **{f"performance_schema_consumer_events_{one}": "ON" for one in consumers},
+            **timed,
         },
+        removal=Removal(settings=("performance_schema_instrument", *timed)),
     )
 
 
@@ -109,6 +116,7 @@ def triggers(draw: Draw) -> Fault:
         load=Load("oltp_update_non_index", draw.ladder(2, 4, 16)),
         inject=others.triggers(statements),
         settings=RELAXED,
+        removal=Removal(),
     )
 
 
@@ -120,6 +128,7 @@ def audit(draw: Draw) -> Fault:
         load=Load(draw.of_these("oltp_read_only", "oltp_point_select"), draw.ladder(4, 8, 32)),
         inject=injections.growing_log(2e5),
         settings=_audited(),
+        removal=Removal(settings=tuple(_audited())),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from benches.tables import table
 from faults.drive import Carried
+from faults.forecast import Forecast, forecast_of_case
 from faults.scene import Used
 
 RIGHT_WANTED = 0.9
@@ -23,6 +24,10 @@ FULL = 0.85
 """Share of the cores in use at the highest level, by /proc, from which they are what a healthy
 server ends at."""
 
+COUNTS = 0.1
+"""Share of the rate that a fault must cost to count, where the load was driven without it as well:
+the same threshold as for drawn faults, from one run each."""
+
 Outcome = Literal["right", "wrong", "void"]
 
 
@@ -32,8 +37,12 @@ def first_named(carried: Carried) -> str:
 
 
 def outcome(carried: Carried) -> Outcome:
-    """`void` where the fault did not take effect: then there was nothing to be found."""
-    if not carried.effect.bites:
+    """`void` where the fault did not take effect, or cost the load next to nothing.
+
+    Then there was nothing to be found.
+    """
+    loss = cost(carried)
+    if not carried.effect.bites or (loss is not None and loss < COUNTS):
         return "void"
     if not carried.fault.causes:
         return "wrong" if false_findings(carried) else "right"
@@ -44,6 +53,12 @@ def outcome(carried: Carried) -> Outcome:
     )
 
 
+def cost(carried: Carried) -> float | None:
+    """The greatest share of its rate that a level loses; `None`: it was not driven without."""
+    rates = zip(carried.tps, carried.tps_without, strict=False)
+    return max((1 - (tps or 0.0) / without for tps, without in rates if without), default=None)
+
+
 def false_findings(carried: Carried) -> list[str]:
     """What stands above note level in a healthy run, and is not what /proc says as well."""
     true = seen_by_proc(carried.used)
@@ -52,7 +67,7 @@ def false_findings(carried: Carried) -> list[str]:
 
 
 def right_share(all_carried: Sequence[Carried]) -> float | None:
-    """Of the faults that took effect, those that were named first; `None`: there were none."""
+    """Of the faults that count, those that were named first; `None`: there were none."""
     judged = [outcome(one) for one in all_carried if one.fault.causes]
     counted = [one for one in judged if one != "void"]
     return counted.count("right") / len(counted) if counted else None
@@ -64,6 +79,12 @@ def by_others(all_carried: Sequence[Carried]) -> int:
     return sum(first_named(one) not in one.fault.causes for one in right)
 
 
+def forecasts(all_carried: Sequence[Carried]) -> list[Forecast]:
+    """Of faults that took effect and were found, however little they cost."""
+    found = [forecast_of_case(one) for one in all_carried if one.effect.bites]
+    return [one for one in found if one]
+
+
 def is_good(all_carried: Sequence[Carried]) -> bool:
     """Whether enough were right, and no healthy server was accused."""
     share = right_share(all_carried)
@@ -72,7 +93,7 @@ def is_good(all_carried: Sequence[Carried]) -> bool:
 
 
 def confusion(all_carried: Sequence[Carried]) -> dict[str, dict[str, int]]:
-    """By injected cause, how often each cause was named first; faults without effect left out."""
+    """By injected cause, how often each cause was named first, of the faults that count."""
     found: dict[str, Counter[str]] = {}
     for one in all_carried:
         if outcome(one) != "void":
@@ -102,7 +123,11 @@ def line(carried: Carried) -> str:
     said[0] += f"; tps {_rates(carried.tps)}"
     said.append(f"      named {_named(carried)}")
     if carried.tps_without:
-        said.append(f"      without it: tps {_rates(carried.tps_without)}")
+        forecast = forecast_of_case(carried)
+        loss = cost(carried)
+        costs = "" if loss is None else f" (it costs {loss:.0%})"
+        without = f"      without it: tps {_rates(carried.tps_without)}{costs}"
+        said.append(f"{without}; {forecast.words}" if forecast else without)
     if carried.effect.words:
         said.append(f"      proof: {carried.effect.words}")
     used = carried.used
@@ -118,6 +143,7 @@ def _rates(rates: Sequence[float | None]) -> str:
 
 def as_record(carried: Carried) -> dict[str, Any]:
     """All that is kept of one case."""
+    forecast = forecast_of_case(carried)
     return {
         "case": carried.case.name,
         "kind": carried.case.kind,
@@ -132,6 +158,7 @@ def as_record(carried: Carried) -> dict[str, Any]:
         "used": vars(carried.used) if carried.used else None,
         "tps": carried.tps,
         "tps_without": carried.tps_without,
+        "predicted": forecast and forecast.record,
         "outcome": outcome(carried),
         "named_first": first_named(carried),
         "findings": carried.findings,

@@ -10,31 +10,12 @@ from faults.drawn.cost import COUNTS
 from faults.drawn.drawn import Truth
 from faults.drawn.measure import Measured
 from faults.drawn.starved import names_variable
+from faults.forecast import Forecast, forecast_of
 from faults.verdict import neighbours, seen_by_proc
 
 Finding = Mapping[str, Any]
 
 _UNEXPLAINED = ("unexplained", "not-observed")
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What a right finding predicted for the rate without its cause, and what that was."""
-
-    tps: float
-    low: float
-    high: float
-    measured: float
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether the measured rate is in the predicted 80 % interval."""
-        return self.low <= self.measured <= self.high
-
-    @property
-    def error(self) -> float:
-        """Relative to the measured rate."""
-        return self.tps / self.measured - 1
 
 
 @dataclass(frozen=True)
@@ -95,9 +76,7 @@ def judge(measured: Measured) -> Judged:
         largest=largest,
         largest_is_known=None if largest is None else largest in truth.places,
         grew=_at(places, truth) - _at(before, truth) if places and before else None,
-        forecast=Forecast(found["tps"], found["low"], found["high"], cost.without)
-        if found
-        else None,
+        forecast=forecast_of(found, cost.without),
         accused=() if cost.counts else _accused(findings, truth, true, cost.loss),
     )
 

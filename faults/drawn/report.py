@@ -112,10 +112,7 @@ def _right(judged: Judged) -> str:
         said.append(f"most time at: {judged.largest} ({known})")
     forecast = judged.forecast
     if forecast:
-        inside = "inside" if forecast.is_inside else "outside"
-        said.append(
-            f"{forecast.measured:,.0f} tps is {inside} {forecast.low:,.0f} to {forecast.high:,.0f}"
-        )
+        said.append(forecast.words)
     return "; ".join(said)
 
 
@@ -159,8 +156,7 @@ def as_record(judged: Judged) -> dict[str, Any]:
         "largest_place_known": judged.largest_is_known,
         "known_places_grew": judged.grew,
         "unexplained": judged.is_unexplained,
-        "predicted": forecast
-        and {**vars(forecast), "inside": forecast.is_inside, "error": forecast.error},
+        "predicted": forecast and forecast.record,
         "accused": judged.accused,
         "findings": measured.findings,
         "took_s": round(measured.took_s, 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ def test_a_fault_without_effect_counts_neither_way() -> None:
     assert verdict.outcome(without) == "void"
     assert verdict.right_share([without]) is None
     assert verdict.right_share([without, carried(hot, "row-locks")]) == 1.0
+
+
+def test_a_fault_that_costs_next_to_nothing_does_not_count() -> None:
+    def found(*without: float) -> verdict.Outcome:
+        one = replace(carried(case_of("tls"), "cpu-bound"), tps_without=without)
+        return verdict.outcome(one)
+
+    assert found(125.0) == "wrong"
+    assert found(105.0) == "void"
 
 
 def test_a_pair_is_right_with_either_cause() -> None:
