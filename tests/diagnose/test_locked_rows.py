@@ -10,7 +10,8 @@ from diagnose.accounts import an_account, an_entry, by_place, diagnosed, first, 
 from diagnose.examples import FULL, IDLE
 from diagnose.healthy import Made, a_case
 from loadstone.analyse.closed_loops import closed_loop
-from loadstone.analyse.foretelling import Remedy, foretell
+from loadstone.analyse.closed_systems import Remedy
+from loadstone.analyse.foretelling import foretell
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.locked_rows import Hold, due_to, hold_of
 from loadstone.model.account import Account, Place

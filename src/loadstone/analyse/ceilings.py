@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.cores import busy_cores, load_cores
-from loadstone.analyse.foretelling import completed, most_events
+from loadstone.analyse.queues import completed, most_events
 from loadstone.model.account import Account
 from loadstone.model.attached import FIGURES
 from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from loadstone.analyse.ceilings import ceilings, log_syncs
-from loadstone.analyse.cores import LoadCores, load_cores
-from loadstone.analyse.foretelling import ClosedLoop, Remedy, Servers, Share, foretell
+from loadstone.analyse.closed_systems import ClosedLoop, Remedy, Servers, Share
+from loadstone.analyse.cores import LoadCores, interrupt_cores, load_cores
+from loadstone.analyse.foretelling import foretell
 from loadstone.model.account import Account, Place
 from loadstone.model.ceilings import Limits, Resource, StepCeilings
+from loadstone.model.observed import BETWEEN_CPU
 from loadstone.model.result import StepResult
 
 NORMAL_95 = 1.96
@@ -36,7 +39,11 @@ _OF_LIMIT: dict[str, Resource] = {
 
 
 def closed_loop(
-    step: StepResult, found: StepCeilings | None, changed: Collection[Resource] = ()
+    step: StepResult,
+    found: StepCeilings | None,
+    changed: Collection[Resource] = (),
+    *,
+    is_limited: bool = True,
 ) -> ClosedLoop | None:
     """The closed loop of a step; `None` in an open loop, with a changing load, without an account.
 
@@ -44,16 +51,18 @@ def closed_loop(
         step: the step.
         found: its ceilings.
         changed: resources that the change is about, whose ceilings do not hold after it.
+        is_limited: whether the server is still kept to fewer cores than its host has.
     """
     account = step.account
     is_closed = step.rate is None and not step.phases and not step.held
     if account is None or not step.tps or not is_closed or step.other_targets:
         return None
-    cores, own = load_cores(step), step.generator
+    cores, own = load_cores(step, is_limited=is_limited), step.generator
     loops = None
     if own.shards and own.cpu_share is not None:
         loops = Servers(float(own.shards), min(own.cpu_share, 1.0) * own.shards)
     drives = loops.used if loops and cores and cores.is_shared else 0.0
+    beside = _beside(step, cores, drives)
     return ClosedLoop(
         users=account.users,
         tps=step.tps,
@@ -62,9 +71,34 @@ def closed_loop(
         cores=_servers(cores, account) if cores else None,
         loops=loops,
         generator_cores=drives,
+        server_cores=beside.server,
+        other_cores=beside.others,
         lock_use=_lock_use(found),
         bounds=tuple(_bounds(found, step.tps, [one for one in _FIXED if one not in changed])),
     )
+
+
+class _Beside(NamedTuple):
+    """Used cores that neither users' sessions, event loops nor a pooler between them have."""
+
+    server: float = 0.0
+    """The server's own threads and interrupts."""
+    others: float = 0.0
+
+
+def _beside(step: StepResult, cores: LoadCores | None, drives: float) -> _Beside:
+    """Nothing if it was not counted, and where sessions begin all the time: that is for users.
+
+    `drives`: cores that the event loops use on the server's host.
+    """
+    known, host = step.account.cores if step.account else None, step.host
+    is_unknown = step.connects or (cores is not None and cores.is_shared and drives <= 0)
+    if cores is None or known is None or host is None or is_unknown:
+        return _Beside()
+    loads = known.users + drives + host.rates.get(BETWEEN_CPU, 0.0)
+    beside = max(cores.used - loads, 0.0)
+    server = min((known.own or 0.0) + interrupt_cores(host, cores.used, loads), beside)
+    return _Beside(server, beside - server)
 
 
 def _servers(cores: LoadCores, account: Account) -> Servers:
@@ -103,19 +137,25 @@ def _with_rate(
         bounds=tuple(_allowed(limited, given)),
     )
     if given.cores is not None:
-        loop = _of_the_server(loop, load_cores(step), load_cores(step, given.cores))
+        loop = _of_the_server(loop, step, given.cores)
     return limited.model_copy(update={"foretold": foretell(loop, remedy)})
 
 
-def _of_the_server(
-    loop: ClosedLoop, cores: LoadCores | None, limited: LoadCores | None
-) -> ClosedLoop:
+def _of_the_server(loop: ClosedLoop, step: StepResult, limit: float) -> ClosedLoop:
     """The loop with the server's cores alone, as a limit applies to these."""
+    cores, limited = load_cores(step), load_cores(step, limit)
     if cores is None or limited is None or not limited.is_limited:
         return loop
     free = cores.allowed - (cores.used - limited.used)
     servers = Servers(max(free, limited.used), limited.used, cores.total)
-    return replace(loop, cores=servers, generator_cores=0.0)
+    beside = _beside(step, limited, 0.0)
+    return replace(
+        loop,
+        cores=servers,
+        generator_cores=0.0,
+        server_cores=beside.server + beside.others,
+        other_cores=0.0,
+    )
 
 
 def _sync_times(step: StepResult, given: Limits) -> float:

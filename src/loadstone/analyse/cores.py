@@ -32,17 +32,22 @@ class LoadCores:
     """Whether the generator uses the same cores."""
 
 
-def load_cores(step: StepResult, limit: float | None = None) -> LoadCores | None:
+def load_cores(
+    step: StepResult, limit: float | None = None, *, is_limited: bool = True
+) -> LoadCores | None:
     """The cores of a step's load; `None` if its host does not report them.
 
     Args:
         step: with the figures of the server's host.
         limit: cores that the server may use; `None`: as the host reports it.
+        is_limited: whether what the host reports holds.
     """
     host = step.host
     if host is None:
         return None
-    process, limit = process_cores(step), cores_allowed(host) if limit is None else limit
+    process = process_cores(step)
+    if limit is None and is_limited:
+        limit = cores_allowed(host)
     clients = client_cores(step)
     if limit is not None and process:
         used = max(process - clients, 0.0)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from loadstone.analyse.closed_loops import closed_loop
-from loadstone.analyse.cores import load_cores
-from loadstone.analyse.foretelling import Remedy, foretell
+from loadstone.analyse.closed_systems import Remedy
+from loadstone.analyse.cores import client_cores, load_cores
+from loadstone.analyse.foretelling import foretell
 from loadstone.diagnosis.context import Case
 from loadstone.model.account import Place
+from loadstone.model.ceilings import DISK, Resource
 from loadstone.model.error_codes import POSTGRESQL
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Claim, Finding, Trial
 
 PRICE_ERROR = 1.5
 """[P] Factor either way within which four of five constants of the CPU for a piece of work are, as
@@ -22,7 +24,7 @@ they depend on processor, rows and caches. Of six removals on PostgreSQL 15 the 
 
 PARTLY = frozenset(
     {
-        # Cheaper statements, a larger pool or log, another order of locks: how much of the claimed
+        # Cheaper statements, a larger pool, another order of locks: how much of the claimed
         # time that removes is what a trial is for.
         "cpu-bound",
         "deadlocks",
@@ -30,8 +32,6 @@ PARTLY = frozenset(
         "shared-buffers-small",
         "full-page-images",
         "reads-one-by-one",
-        "redo-log-small",
-        "io-capacity-low",
         "temporary-tables-on-disk",
         "sort-buffer-small",
         "connection-storm",
@@ -46,8 +46,11 @@ PARTLY = frozenset(
 
 ENDED = frozenset(
     {
+        "cpu-pinned",
+        "cpu-throttled",
         "missing-index",
         "noisy-neighbour",
+        "other-clients",
         "packet-loss",
         # With a hundredth of the visits nobody meets another one.
         "sequences",
@@ -60,6 +63,12 @@ ENDED = frozenset(
 )
 """Causes without a trial whose remedy ends what they claim."""
 
+_STOP = frozenset({"server-paused"})
+"""Causes that keep the server from work, and not from cores."""
+
+_UNLIMITED = frozenset({"cpu-throttled", "cpu-pinned"})
+"""Causes after whose end the server has all cores of its host."""
+
 _ENDED_ON_POSTGRESQL = frozenset(
     {
         "autovacuum-behind",
@@ -71,31 +80,46 @@ _ENDED_ON_POSTGRESQL = frozenset(
 )
 """The same of causes whose share is counted on PostgreSQL alone."""
 
-_TAKE_CORES = frozenset({"noisy-neighbour", "steal"})
-"""Of these, those after whose end the load has all cores of the host."""
+_TAKE_CORES = frozenset({"noisy-neighbour", "other-clients", "steal"})
+"""Of these, those after whose end the load has more of the host's cores."""
 
 
 def with_foretold(
-    finding: Finding, case: Case, follows: Collection[Place] = (), *, is_priced: bool = False
+    finding: Finding,
+    case: Case,
+    follows: Collection[Place] = (),
+    symptoms: Iterable[Claim] = (),
+    *,
+    is_priced: bool = False,
 ) -> Finding:
     """The finding with the predicted rate of its step, if its remedy says what it removes.
 
-    `follows`: claimed places whose time becomes shorter because that of the others does.
-    `is_priced`: the claimed work on a core is a count times a constant.
+    Args:
+        finding: what was found.
+        case: at the step.
+        follows: claimed places whose time becomes shorter because that of the others does.
+        symptoms: what findings claim that end with it.
+        is_priced: the claimed work on a core is a count times a constant.
     """
-    remedy = _remedy(finding, case, follows)
+    remedy = _remedy(finding, case, follows, symptoms)
     if remedy is None:
         return finding
     if is_priced:
         remedy = replace(remedy, work_error=PRICE_ERROR)
-    changed = (finding.acts_on,) if finding.acts_on else ()
-    loop = closed_loop(case.step, case.ceilings.get(case.step.step), changed)
+    changed: tuple[Resource, ...] = (finding.acts_on,) if finding.acts_on else ()
+    if finding.cause == "disk-cap":
+        changed = DISK
+    is_limited = finding.cause not in _UNLIMITED
+    ceilings = case.ceilings.get(case.step.step)
+    loop = closed_loop(case.step, ceilings, changed, is_limited=is_limited)
     if loop is None:
         return finding
     return finding.model_copy(update={"foretold": foretell(loop, remedy)})
 
 
-def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy | None:
+def _remedy(
+    finding: Finding, case: Case, follows: Collection[Place], symptoms: Iterable[Claim]
+) -> Remedy | None:
     """What the finding's remedy does; `None` if it does not follow from the finding."""
     trial = finding.trial
     if trial and trial.kind == "users":
@@ -106,17 +130,32 @@ def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy 
         return None
     if trial is None and not _is_ended(finding, case):
         return None
+    places = {entry.place for entry in case.step.account.entries} if case.step.account else set()
     removes: defaultdict[Place, float] = defaultdict(float)
-    for claim in finding.claims:
-        if claim.place in follows:
-            continue
-        removes[claim.place] += claim.share
+    for claim in (*finding.claims, *symptoms):
+        if claim.place not in places:
+            return None  # it is somewhere else, and nobody saw how much of it is there
+        if claim.place not in follows:
+            removes[claim.place] += claim.share
     if finding.cause == "table-locks":
         removes["waiting for a core"] += _because_of_others(case)
-    cores = load_cores(case.step) if finding.cause in _TAKE_CORES else None
     return Remedy(
-        removes, cores=cores.total if cores else None, frees_s=_processes_s(finding, case)
+        removes,
+        cores=_cores_without(finding.cause, case),
+        leaves_work=finding.cause in _STOP | _TAKE_CORES | _UNLIMITED,
+        is_unlimited=finding.cause in _UNLIMITED,
+        frees_s=_processes_s(finding, case),
     )
+
+
+def _cores_without(cause: str, case: Case) -> float | None:
+    """The cores that the load may use without who takes some; `None`: as many as before."""
+    cores = load_cores(case.step) if cause in _TAKE_CORES else None
+    if cores is None:
+        return None
+    if cause == "other-clients":
+        return cores.allowed + client_cores(case.step)
+    return cores.total
 
 
 def _because_of_others(case: Case) -> float:
@@ -160,8 +199,21 @@ def _is_ended(finding: Finding, case: Case) -> bool:
     """
     if finding.cause == "sequences" and case.step.connects:
         return False
+    if finding.cause == "disk-cap":
+        # Without a limit of the server's group what is left is the disk's own time. What a quicker
+        # disk takes is unknown.
+        return finding.acts_on is None and case.host("disk_queue") is not None
+    if finding.cause in _UNLIMITED and _has_both_limits(case):
+        return False
     on_postgresql = case.family == POSTGRESQL and finding.cause in _ENDED_ON_POSTGRESQL
     return on_postgresql or finding.cause in ENDED
+
+
+def _has_both_limits(case: Case) -> bool:
+    """Whether both a quota and an affinity keep the server from cores: either does by itself."""
+    cores = case.host("cores") or 0.0
+    found = [case.host_mean(name) for name in ("cgroup.cpu_cores", "process.cpus_allowed")]
+    return all(limit is not None and limit < cores for limit in found)
 
 
 def _sends_less(trial: Trial | None) -> bool:

@@ -114,9 +114,12 @@ NOTHING = Holds((), "rest")
 """About no time of the users: a doubt about figures, or a remark."""
 
 
-def part_of(*places: Place) -> Holds:
-    """Of each of these places the part that the finding's share says."""
-    return Holds(places, "part")
+def part_of(*places: Place, is_priced: bool = False) -> Holds:
+    """Of each of these places the part that the finding's share says.
+
+    `is_priced`: that share is what was counted times what one piece of it takes.
+    """
+    return Holds(places, "part", is_priced=is_priced)
 
 
 def parts_of(parts: Mapping[Place, float], *, outer: bool = False) -> Holds:

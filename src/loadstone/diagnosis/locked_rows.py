@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from loadstone.analyse.foretelling import holding
+from loadstone.analyse.queues import holding
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import COMMIT, SERVER
 from loadstone.model.account import Account, Place

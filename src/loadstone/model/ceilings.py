@@ -27,6 +27,14 @@ Resource = Literal[
     "concurrency",
 ]
 
+DISK: tuple[Resource, ...] = (
+    "disk writes",
+    "disk reads",
+    "disk operations",
+    "disk write bandwidth",
+)
+"""Those of the disk."""
+
 RESOURCES: Mapping[Resource, Message] = {
     "server CPU": say("server CPU"),
     "hottest core": say("hottest core"),
