@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case, above_notes, causes, per_second
+from loadstone.diagnosis.claims import Held
 from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.holds import CORES, Slot, rest_of
+from loadstone.diagnosis.order import in_order, noted
+from loadstone.model.account import Place
+from loadstone.model.finding import Finding, Group
+from loadstone.model.message import plain
+from loadstone.model.predicted import Foretold
 
 
 def test_what_fills_the_cores_stands_before_them() -> None:
@@ -191,3 +200,52 @@ def test_the_peak_is_answered_for_by_its_own_step() -> None:
         (128, "no-thread-pool"),
     ]
     assert diagnosis_of(a_case(peak)).beyond is None
+
+
+def test_what_brings_much_stands_before_full_cores_however_long_users_wait_for_them() -> None:
+    """The figures of FLUSH TABLES WITH READ LOCK for a fifth of the time, on full cores."""
+    locked, cores = held("table-locks", "wait", 0.2), held("cpu-bound", "ceiling", 0.65)
+    assert named_in_order(locked, cores) == ["cpu-bound"]
+    much = Foretold(tps=23_640, low=21_767, high=25_514, now=20_500)
+    assert named_in_order(replaced(locked, much), cores) == ["table-locks", "cpu-bound"]
+    # A twentieth more is less than users notice, and a wide interval is no promise.
+    for little in (
+        Foretold(tps=21_500, low=20_900, high=22_000, now=20_500),
+        Foretold(tps=26_000, low=19_000, high=33_000, now=20_500),
+    ):
+        assert named_in_order(replaced(locked, little), cores) == ["cpu-bound"]
+
+
+def test_what_brings_much_at_other_levels_says_nothing_of_full_cores() -> None:
+    much = Foretold(tps=300, low=200, high=400, now=100)
+    locked = replace(replaced(held("table-locks", "wait", 0.2), much), level=1)
+    cores = held("cpu-bound", "ceiling", 0.65)
+    at_two = cores.of(cores.finding.model_copy(update={"steps": (2,)}))
+    assert named_in_order(locked, at_two) == ["cpu-bound"]
+    at_both = cores.of(cores.finding.model_copy(update={"steps": (1, 2)}))
+    assert named_in_order(locked, at_both) == ["table-locks", "cpu-bound"]
+
+
+def test_a_trace_is_a_note_whatever_it_is_predicted_to_bring() -> None:
+    much = Foretold(tps=300, low=200, high=400, now=100)
+    trace = replaced(held("table-locks", "wait", 0.02), much)
+    assert named_in_order(trace, held("cpu-bound", "ceiling", 0.65)) == ["cpu-bound"]
+
+
+def held(cause: str, group: Group, share: float) -> Held:
+    places: tuple[Place, ...] = CORES if cause == "cpu-bound" else ("table lock",)
+    finding = Finding(
+        cause=cause, group=group, sentence=plain(cause), evidence=(), share=share,
+        confidence=0.95, remedy=plain("-"),
+    )  # fmt: skip
+    times: dict[Slot, float] = {places[-1]: share}
+    return Held(finding, rest_of(*places), times, said=0.9)
+
+
+def replaced(one: Held, foretold: Foretold) -> Held:
+    return one.of(one.finding.model_copy(update={"foretold": foretold}))
+
+
+def named_in_order(*found: Held) -> list[str]:
+    """Those above notes."""
+    return [one.cause for one in in_order(noted(found)) if one.group != "note"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.diagnosis.context import Case
@@ -50,6 +50,8 @@ class Held:
     """The part of the users' time in which an event is due."""
     prolonged: float = 0.0
     """The part of its time in which users wait for rows that its cause keeps locked for longer."""
+    level: int | None = None
+    """The number of the step whose figures these are; `None`: there is one."""
 
     @property
     def share(self) -> float:
@@ -85,9 +87,18 @@ class Held:
         return self.holds.by == "rest"
 
     @property
+    def is_rest_of_cores(self) -> bool:
+        """Whether it says that the cores are used up by nothing more special than the load."""
+        return self.is_rest and set(CORES) <= set(self.holds.places)
+
+    @property
     def follows(self) -> tuple[Place, ...]:
         """Places whose time it holds only because of what it holds elsewhere."""
         return (ROWS,) if self.prolonged else ()
+
+    def is_at(self, levels: Collection[int]) -> bool:
+        """Whether it is of one of these steps."""
+        return self.level is None or self.level in levels
 
     def of(self, finding: Finding) -> Held:
         """The same time of a changed finding."""

@@ -18,6 +18,7 @@ from loadstone.diagnosis.holds import Holds
 from loadstone.diagnosis.no_trial import with_reason
 from loadstone.diagnosis.order import (
     ANSWERS,
+    EXPLAINS,
     GENERATOR,
     in_order,
     noted,
@@ -116,10 +117,24 @@ def _held_at(case: Case, judged: Iterable[_Judged]) -> list[Held]:
     found = [
         (finding, one.holds_of(finding, case)) for one in judged for finding in one.at(case.step)
     ]
-    return [
-        one.of(with_foretold(one.finding, case, one.follows, is_priced=one.holds.is_priced))
-        for one in claimed(found, case)
+    held = claimed(found, case)
+    return [_with_foretold(one, held, case) for one in held]
+
+
+def _with_foretold(one: Held, held: Iterable[Held], case: Case) -> Held:
+    """With the rate that its remedy is predicted to bring, which ends its symptoms as well."""
+    symptoms = [
+        other for other in held if other.finding.cause in EXPLAINS.get(one.finding.cause, ())
     ]
+    return one.of(
+        with_foretold(
+            one.finding,
+            case,
+            one.follows,
+            [claim for other in symptoms for claim in other.finding.claims],
+            is_priced=any(each.holds.is_priced for each in (one, *symptoms)),
+        )
+    )
 
 
 def _merged(held: Mapping[int, Sequence[Held]]) -> list[Held]:
@@ -132,9 +147,9 @@ def _merged(held: Mapping[int, Sequence[Held]]) -> list[Held]:
 
 
 def _strongest(group: Sequence[tuple[int, Held]]) -> Held:
-    best = max((one for _, one in group), key=lambda one: one.weight)
+    level, best = max(group, key=lambda one: one[1].weight)
     steps = tuple(number for number, _ in group)
-    return best.of(best.finding.model_copy(update={"steps": steps}))
+    return replace(best.of(best.finding.model_copy(update={"steps": steps})), level=level)
 
 
 def _in_order(held: Sequence[Held], proofs: Sequence[Proof]) -> list[Finding]:

@@ -45,6 +45,10 @@ FIRM = 0.85
 NAMED = 0.6
 """[P] Confidence that such a ceiling needs."""
 
+BRINGS = 0.1
+"""[P] Part of its rate that a load is predicted to gain by a remedy, from which the cause comes
+before cores that are used up, and is no note next to them."""
+
 MOST = 0.5
 """[P] Share of the users' time from which a wait is the answer even as a note, and the limits that
 others have reached are not."""
@@ -62,10 +66,12 @@ def in_order(found: Sequence[Held]) -> list[Finding]:
     """The most important first.
 
     Stations (cores, commits, a row) come by the users' time that is spent there. Of a station,
-    causes that can be put right come before the rest, which only more capacity would shorten.
+    causes that can be put right come before the rest, which only more capacity would shorten. So
+    do causes elsewhere, if the rate is predicted to be much higher without them: the time for which
+    users wait for a core grows with their number alone.
     """
-    ordered = [one for one in found if not _is_note(one)]
-    causes = [one.finding for one in _causes_first(list(_by_station(ordered)))]
+    ordered = list(_by_station([one for one in found if not _is_note(one)]))
+    causes = [one.finding for one in _causes_first(_cores_last(ordered))]
     notes = sorted((one for one in found if _is_note(one)), key=_place_of_note)
     return [*causes, *(one.finding for one in notes)]
 
@@ -99,6 +105,30 @@ def _by_station(found: Sequence[Held]) -> Iterator[Held]:
             return not leads, -one.weight
 
         yield from sorted(group, key=place)
+
+
+def _cores_last(ordered: list[Held]) -> list[Held]:
+    """What brings much before the first finding that says that the cores are used up."""
+    full = next((at for at, one in enumerate(ordered) if one.is_rest_of_cores), None)
+    if full is None:
+        return ordered
+    before, after = ordered[:full], ordered[full:]
+    # What was found at other levels may cost nothing where the cores are used up.
+    levels = ordered[full].finding.steps
+    first = [one for one in after if brings_much(one.finding) and one.is_at(levels)]
+    return [*before, *first, *(one for one in after if one not in first)]
+
+
+def brings_much(finding: Finding) -> bool:
+    """Whether its remedy brings much, and certainly something: as measured, or else predicted."""
+    trial, proof, foretold = finding.trial, finding.proof, finding.foretold
+    if trial and (trial.kind == "users" or trial.settings[0].name == "shards"):
+        return False  # more of what drives the server is no remedy of it
+    if proof is not None and proof.change is not None:
+        return proof.change >= BRINGS and (proof.change_low or 0.0) > 0
+    if foretold is None or not foretold.now:
+        return False
+    return foretold.tps >= (1 + BRINGS) * foretold.now and foretold.low > foretold.now
 
 
 def _groups(found: Iterable[Held]) -> list[list[Held]]:
@@ -140,8 +170,15 @@ def noted(found: Sequence[Held]) -> list[Held]:
         one.station: sum(other.share for other in found if other.station == one.station)
         for one in firm
     }
+    levels = {level for one in firm for level in one.finding.steps}
+
+    def is_lesser(one: Held) -> bool:
+        return _is_lesser(one, totals) and not (brings_much(one.finding) and one.is_at(levels))
+
     return [
-        one.of(one.finding.model_copy(update={"group": "note"})) if _is_lesser(one, totals) else one
+        one.of(one.finding.model_copy(update={"group": "note"}))
+        if _is_small(one) or is_lesser(one)
+        else one
         for one in found
     ]
 
@@ -151,14 +188,20 @@ def _is_firm(ceiling: Held) -> bool:
     return ceiling.said >= FIRM and ceiling.finding.confidence >= NAMED
 
 
-def _is_lesser(one: Held, totals: dict[int | None, float]) -> bool:
-    if one.finding.group not in ("wait", "setting"):
-        return False
+def _is_small(one: Held) -> bool:
+    """Whether nobody would notice the difference."""
     known = one.finding.share is not None
-    if known and one.weight < SMALL * one.busy:
-        return True
-    if not totals:
+    return _may_be_noted(one) and known and one.weight < SMALL * one.busy
+
+
+def _is_lesser(one: Held, totals: dict[int | None, float]) -> bool:
+    """Whether it holds less than a resource that is used up."""
+    if not _may_be_noted(one) or not totals:
         return False
     if one.station in totals:
         return one.share < LEAST * totals[one.station]
     return one.share < max(totals.values())
+
+
+def _may_be_noted(one: Held) -> bool:
+    return one.finding.group in ("wait", "setting")
