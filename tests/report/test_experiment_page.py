@@ -44,3 +44,14 @@ def test_the_matrix_is_told_in_chinese_and_in_markdown(run: Run) -> None:
     assert len(rows) == 1
     assert rows[0].startswith("| oltp\\_point\\_select, 4 users | ")
     assert " | faster | +9" in rows[0]
+
+
+def test_one_variant_is_measured_and_not_compared(script: Script) -> None:
+    by_server(script, lambda port, step, second: 100 + step % 3)
+    one = FILE.partition("[factor")[0] + '[target]\nurl = "mysql://bench@127.0.0.1:3301/sbtest"\n'
+    assert carried_out(one.replace("repeats = 4", "repeats = 2")) == 0
+    (path,) = Path("runs").iterdir()
+    page = Seen(as_html(Run(path)))
+    assert "Measured: 1 cell with one variant." in page.text
+    assert "With one variant nothing is compared." in page.text
+    assert "What the variants differ in" not in page.text

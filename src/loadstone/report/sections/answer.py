@@ -114,13 +114,17 @@ def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
     """The number of cells with each verdict."""
     words = context.words
     yield from map(words, doubts_of(context.run.diagnoses))
-    yield words(
-        say(
-            "{cells} with {variants} were compared.",
-            cells=cell_count(len(found.cells)),
-            variants=variant_count(_variants(found)),
+    cells, variants = cell_count(len(found.cells)), _variants(found)
+    if variants == 1:
+        yield words(say("Measured: {cells} with one variant.", cells=cells))
+    else:
+        yield words(
+            say(
+                "{cells} with {variants} were compared.",
+                cells=cells,
+                variants=variant_count(variants),
+            )
         )
-    )
     verdicts = [each for table in found.cells for each in table.compared]
     for word in ("faster", "slower", "no difference", "not enough evidence"):
         mine = [each for each in verdicts if each.verdict.word == word]

@@ -34,39 +34,54 @@ def matrix_section(context: ReportContext) -> Markup:
     experiment = context.run.asked.experiment if context.run.asked else None
     if found is None or experiment is None:
         return Markup("")
-    parts = [
-        paragraph(
-            words(
-                say(
-                    "Events a second that each variant's searches found for each workload, "
-                    "with the verdict against the first level of its factor, the effect and "
-                    "its interval."
-                )
-            )
+    is_one = len(_variants(found)) == 1
+    figures = folded(
+        words(say("All figures") if is_one else say("All figures and verdicts")),
+        *(_cell_table(each, words) for each in found.cells),
+    )
+    if is_one:
+        about = (
+            say("Events a second that the searches found. With one variant nothing is compared.")
             if experiment.search
-            else words(
-                say(
-                    "TPS of each variant in each cell, with the verdict against the first "
-                    "level of its factor, the effect and its interval."
-                )
-            ),
-            "about",
-        ),
+            else say("TPS of each cell. With one variant nothing is compared.")
+        )
+        parts = [
+            paragraph(words(about), "about"),
+            _matrix(found, words),
+            *_breakdowns(found, words),
+            figures,
+        ]
+        return context.section("matrix", words(say("The matrix")), *parts)
+    parts = [
+        paragraph(words(_of_verdicts(experiment)), "about"),
         _matrix(found, words),
         *_breakdowns(found, words),
         element("h3", words(say("What the variants differ in"))),
         _factors(experiment, words),
-        folded(
-            words(say("All figures and verdicts")),
-            *(_cell_table(each, words) for each in found.cells),
-        ),
+        figures,
         paragraph(_corrected(found, words), "note"),
     ]
     return context.section("matrix", words(say("What differs: the matrix")), *parts)
 
 
+def _of_verdicts(experiment: Experiment) -> Message:
+    if experiment.search:
+        return say(
+            "Events a second that each variant's searches found for each workload, with the "
+            "verdict against the first level of its factor, the effect and its interval."
+        )
+    return say(
+        "TPS of each variant in each cell, with the verdict against the first level of its "
+        "factor, the effect and its interval."
+    )
+
+
+def _variants(found: Comparison) -> list[str]:
+    return list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
+
+
 def _matrix(found: Comparison, words: Language) -> Markup:
-    variants = list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
+    variants = _variants(found)
     heads = (words(say("cell")), *variants)
     return table_of(heads, (_matrix_row(each, variants, words) for each in found.cells)).html()
 
