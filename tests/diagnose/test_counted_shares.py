@@ -7,7 +7,10 @@ import pytest
 from diagnose.accounts import an_account, by_place, diagnosed, first, named, statements
 from diagnose.examples import FULL_OF_SERVER, IDLE
 from diagnose.healthy import Made, a_case, per_second
+from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.rules.mysql.logging import LINE_S
+from loadstone.diagnosis.rules.mysql.missing_index import ROW_S
 from loadstone.model.account import Account
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, WaitSpot
 
@@ -32,10 +35,10 @@ def on_cores() -> Account:
 
 
 def test_rows_hold_the_time_that_reading_them_takes_and_not_their_share_of_all_rows() -> None:
-    """Two thirds of all rows are read in scans, which take 4 % of the cores' time."""
+    """Two thirds of all rows are read in scans, which take a twentieth of the cores' time."""
     few = diagnosed(scanning(850_000.0, qps=1000.0), on_cores())
     assert first(few) == ["cpu-bound"]
-    part = 845_000 * 0.15e-6 / (0.2 * 16)
+    part = 845_000 * ROW_S / (0.2 * 16)
     found = named(few, "missing-index")
     assert found.group == "note"
     assert by_place(found)["on core"] == pytest.approx(0.2 * part, rel=0.01)
@@ -43,7 +46,7 @@ def test_rows_hold_the_time_that_reading_them_takes_and_not_their_share_of_all_r
     many = diagnosed(scanning(15e6, qps=1000.0), on_cores())
     assert first(many, 2) == ["missing-index", "cpu-bound"]
     assert named(many, "missing-index").share == pytest.approx(
-        0.8 * (15e6 - 5000) * 0.15e-6 / 3.2, rel=0.01
+        0.8 * (15e6 - 5000) * ROW_S / 3.2, rel=0.01
     )
 
 
@@ -122,12 +125,13 @@ def of_the_log(made: Made, account: Account, **variables: str | None) -> dict[st
 
 
 def test_a_log_holds_its_work_on_a_core_and_the_queue_at_its_lock() -> None:
-    """0.2 cores of work under one lock: 0.05 users wait for it at a moment, whatever else waits."""
+    """Work of one core under one lock, by whose use few wait for it, whatever else waits."""
+    used = 10_000 * LINE_S
     account = an_account(on_core=0.1, waiting_for_a_core=0.05, latch=0.4, way=0.4)
     assert of_the_log(logged(), account) == {
-        "on core": pytest.approx(0.2 / 16),
-        "waiting for a core": pytest.approx(0.05 * 0.2 / 1.6),
-        "latch": pytest.approx(0.05 / 16),
+        "on core": pytest.approx(used / 16),
+        "waiting for a core": pytest.approx(0.05 * used / 1.6),
+        "latch": pytest.approx(used**2 / (1 - used) / 16),
     }
 
 
@@ -168,7 +172,7 @@ def test_without_threads_a_log_holds_what_the_server_names() -> None:
     )
     account = an_account("sessions", in_the_server=0.8, way=0.2)
     assert of_the_log(logged(hot_spots=spots), account) == {
-        "in the server": pytest.approx((6.4 + 0.2) / 16)
+        "in the server": pytest.approx((6.4 + 10_000 * LINE_S) / 16)
     }
 
 
@@ -281,3 +285,46 @@ def test_others_that_connect_hold_what_their_logins_take_of_the_cores() -> None:
     assert storm == {
         "on core": pytest.approx(0.1 * part), "waiting for a core": pytest.approx(0.7 * part),
     }  # fmt: skip
+
+
+AGES: dict[tuple[Source, str], Series] = {
+    ("server", "checkpoint_age_bytes.now"): per_second(*[78e6] * 10)
+}
+
+
+def full_log() -> Made:
+    """A log at its limit, for which 4,000 pages are flushed a second."""
+    return Made(
+        host=FULL_OF_SERVER,
+        means={"checkpoint_age_bytes": 78e6},
+        rates={"pages_flushed": 4000.0, "flush_sync_waits": 2.0},
+    )
+
+
+def test_a_small_log_holds_the_work_of_the_pages_that_are_flushed_for_it() -> None:
+    account = an_account(on_core=0.1, waiting_for_a_core=0.7, latch=0.02, disk_write=0.05)
+    found = named(diagnosed(full_log(), account, seconds=AGES), "redo-log-small")
+    part = 4000 * 60e-6 / (0.1 * 16)
+    assert by_place(found)["on core"] == pytest.approx(0.1 * part, rel=0.01)
+    assert by_place(found)["waiting for a core"] == pytest.approx(0.7 * part, rel=0.01)
+    assert by_place(found)["disk write"] == pytest.approx(0.05)
+
+
+def test_by_sessions_a_small_log_holds_its_share_of_the_time_in_the_server() -> None:
+    account = an_account("sessions", in_the_server=0.9, way=0.1)
+    found = named(diagnosed(full_log(), account, seconds=AGES), "redo-log-small")
+    assert sum(by_place(found).values()) == pytest.approx(0.9)
+    assert found.foretold is None  # where in the server that time is nobody saw
+
+
+@pytest.mark.parametrize(
+    ("version", "takes_s"), [("10.11.6-MariaDB", 4 * 0.0001), ("9.1.0", 4 * 0.002)]
+)
+def test_a_rotation_of_the_binary_log_takes_longer_than_the_disk_s_writes_on_mysql(
+    version: str, takes_s: float
+) -> None:
+    host = {**IDLE, "disk_write_await_ms": 0.1}
+    rotating = Made(host=host, rates={"binlog_written_bytes": 100 * 4096.0})
+    variables: dict[str, str | None] = {"max_binlog_size": "4096", "version": version}
+    found = named(diagnosis_of(a_case(rotating, variables=variables)), "binlog-rotation")
+    assert found.share == pytest.approx(100 * takes_s)

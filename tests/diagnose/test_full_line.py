@@ -74,6 +74,24 @@ def test_a_queue_on_the_line_is_seen_by_whatever_statements_there_are(kind: str)
     assert line_full.RULE.judge(a_case(both)) is None
 
 
+def test_a_line_that_is_full_some_of_the_time_shows_in_what_was_seen_on_the_way() -> None:
+    """The figures of a line of 214 Mbit/s for six users of oltp_read_write (MySQL 5.7)."""
+    reads = LatencyMs.from_ns(LatencyNs(count=43560, min=26_000, p50=242_000, p99=1_500_000))
+    figures = {"net_bytes_in_per_s": 1.4e6, "net_bytes_out_per_s": 25.7e6}
+    account = an_account(way=0.35, answer_unread=0.2, on_core=0.16, waiting_for_a_core=0.25)
+    made = Made(
+        tps=622.0,
+        host=IDLE | figures,
+        facts={"nic.eth0.virtual": "yes"},
+        means={"threads_running": 6.0},
+        step={"statements": {"read": reads}, "account": account, "seconds": 5.0},
+    )
+    finding = line_full.RULE.judge(a_case(made))
+    assert finding is not None and finding.cause == "line-full"
+    inside = account.model_copy(update={"view": "sessions"})
+    assert line_full.RULE.judge(a_case(made.but(step={**made.step, "account": inside}))) is None
+
+
 def test_a_protocol_without_compression_is_told_nothing_of_it() -> None:
     figures = {"net_bytes_in_per_s": 1e6, "net_bytes_out_per_s": 118e6}
     target = TargetShare(

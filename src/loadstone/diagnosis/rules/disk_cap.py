@@ -10,7 +10,7 @@ from loadstone.diagnosis.cpu import IDLE, outside, own_share
 from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.account import Place
-from loadstone.model.ceilings import RESOURCES, Ceiling, Resource
+from loadstone.model.ceilings import DISK, RESOURCES, Ceiling, Resource
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -43,13 +43,6 @@ at once.
 
 SLOW_MS = 5.0
 """[P] Time of an operation, including the queue, that no healthy solid-state disk takes."""
-
-_RESOURCES: tuple[Resource, ...] = (
-    "disk writes",
-    "disk reads",
-    "disk operations",
-    "disk write bandwidth",
-)
 
 
 @dataclass(frozen=True)
@@ -158,7 +151,7 @@ def _asked(case: Case, limit: _Limit) -> float:
 
 
 def _measured_limit(case: Case) -> Finding | None:
-    for resource in _RESOURCES:
+    for resource in DISK:
         ceiling = case.ceiling(resource)
         if ceiling and ceiling.used is not None and ceiling.used >= USED:
             figure = (ceiling.used, USED, say("of the limit"))
@@ -258,6 +251,12 @@ def _finding(
         share=weight[0],
         confidence=weight[1],
         remedy=say(
+            "Raise the group's limit (io.max, blkio.throttle.*), or make do with fewer operations: "
+            "a larger {cache} and more log between checkpoints, larger commit groups.",
+            cache=case.page_cache,
+        )
+        if is_limited
+        else say(
             "A disk or a volume class with more operations or bandwidth; fewer operations: a "
             "larger {cache} and more log between checkpoints, larger commit groups.",
             cache=case.page_cache,

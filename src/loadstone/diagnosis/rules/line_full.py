@@ -45,6 +45,15 @@ SLOW_MS = 1.0
 MOSTLY = 0.7
 """[P] Share of the users' time in the network from which one level alone is evidence."""
 
+DELAYED = 2.0
+"""[P] Median divided by shortest time that each kind of statement then has."""
+
+ON_THE_WAY = 0.25
+"""[P] Share of the users' time that was seen on the way, from which one level alone is evidence."""
+
+TRIPS = 5.0
+"""[P] That time by the event's statements at their shortest, from which answers queue."""
+
 DOUBTFUL = 0.4
 """Confidence on a host that others fill: a thread that waits for a core before it reads its
 statement counts as a user in the network.
@@ -136,14 +145,17 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     full = is_full(case)
     flat = None if full else _flat_since(case, bytes_now)
     is_stuck = (blocked or 0.0) >= BLOCKED and not full
-    queued = _queued(case, waiting, busy)
+    queued, trips = _queued(case, waiting, busy), _trips(case)
     if flat is None and (packet_loss.wait_share(case) or 0.0) >= packet_loss.SHARE:
         return None
-    if flat is None and not is_stuck and queued is None:
+    if flat is None and not is_stuck and queued is None and trips is None:
         return None
     if queued is not None:
         counter = say("a statement's median time by its shortest")
         evidence.append(case.seen(counter, queued, plain(""), QUEUED))
+    if trips is not None:
+        counter = say("time on the way by that of the statements at their shortest")
+        evidence.append(case.seen(counter, trips, plain(""), TRIPS))
     if blocked:
         state = "writing to net" if case.family == MYSQL else _CLIENT_WRITE
         evidence.append(case.seen(plain(f"state.{state}"), blocked, say("of the users"), BLOCKED))
@@ -200,6 +212,23 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
     client = max(_loops(case), held_share(case) or 0.0)
     alone = client < 0.5 and busy < 0.5
     return times if alone and times >= QUEUED and least.p50 >= SLOW_MS else None
+
+
+def _trips(case: Case) -> float | None:
+    """An event's time on the way by that of its statements at their shortest, if it is long.
+
+    Where the sessions' threads are looked at, the server has sent an answer that has not arrived.
+    """
+    account = case.step.account
+    kinds = [one for one in case.step.statements.values() if one.count and one.min]
+    shortest_s = sum(one.count * (one.min or 0.0) for one in kinds) / 1000
+    if account is None or account.view != "threads" or not shortest_s:
+        return None
+    if any((one.p50 or 0.0) < DELAYED * (one.min or 0.0) for one in kinds):
+        return None
+    way = account.share_of("way")
+    times = way * account.users * case.step.seconds / shortest_s
+    return times if way >= ON_THE_WAY and times >= TRIPS else None
 
 
 def _bytes(case: Case) -> float | None:

@@ -28,6 +28,9 @@ NONE_LEFT = 0.95
 USED = 0.8
 """[P] Use of the group's cores."""
 
+_FOR_THREADS: tuple[Place, ...] = ("admission", "row lock", "latch", "commit")
+"""Waits that end when another session's thread, or one of the server's own, has run."""
+
 
 def judge(case: Case) -> Finding | None:
     """Throttled periods, or all of the group's cores used."""
@@ -78,12 +81,13 @@ def _holds(case: Case) -> Holds | None:
     """The time for which the group was stopped, in which everybody in the server waits.
 
     Threads that the scheduler could not let run are counted as waiting for a core. The group's part
-    of that wait is the time in which it was stopped, of all the time in which they were ready.
+    of that wait is the time in which it was stopped, of all the time in which they were ready. Who
+    waits for another thread of the group meanwhile waits for that as well.
     """
     account, stopped = case.step.account, _stopped(case)
     if account is None or stopped is None:
         return None
-    parts: dict[Place, float] = {"in the server": stopped}
+    parts: dict[Place, float] = dict.fromkeys(("in the server", *_FOR_THREADS), stopped)
     waits = account.share_of("waiting for a core")
     if waits:
         ready = waits + account.share_of("on core")

@@ -84,4 +84,4 @@ def _has_spent_its_quota(case: Case) -> bool:
     return limit is not None and used is not None and used >= SPENT * limit
 
 
-RULE = Rule("tls", say("encryption"), judge, holds=part_of(*CORES))
+RULE = Rule("tls", say("encryption"), judge, holds=part_of(*CORES, is_priced=True))

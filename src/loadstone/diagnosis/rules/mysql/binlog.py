@@ -20,7 +20,9 @@ SYNCS = 4
 """[P] syncs that a rotation waits for: the old file, the new one, its index, their folder."""
 
 SYNC_S = 0.002
-"""[P] Time of a sync where the disk reports none."""
+"""[P] Time of each where it is not known: that of a journal on a disk of the cloud. MySQL 9.7 took
+5 ms for a rotation on a disk that wrote within 0.1 ms, as new files have to be synced as well;
+MariaDB 10.11 took 0.2 ms there."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -30,7 +32,7 @@ def judge(case: Case) -> Finding | None:
     rotations = written / most if most else 0.0
     if rotations < ROTATIONS:
         return None
-    sync_s = max((case.host("disk_write_await_ms") or 0.0) / 1000, SYNC_S)
+    sync_s = _sync_s(case)
     return Finding(
         cause="binlog-rotation",
         group="setting",
@@ -51,6 +53,13 @@ def judge(case: Case) -> Finding | None:
         trial=dynamic(case, {"max_binlog_size": "1073741824"}, say("rotating the binary log")),
         acts_on="flushes",
     )
+
+
+def _sync_s(case: Case) -> float:
+    """The time of one of a rotation's syncs."""
+    await_s = (case.host("disk_write_await_ms") or 0.0) / 1000
+    is_mariadb = "mariadb" in (case.variable("version") or "").lower()
+    return await_s if is_mariadb and await_s else max(await_s, SYNC_S)
 
 
 def judge_cache(case: Case) -> Finding | None:

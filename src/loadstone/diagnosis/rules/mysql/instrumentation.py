@@ -66,5 +66,8 @@ def judge(case: Case) -> Finding | None:
 
 
 RULE = Rule(
-    "instrumentation", say("performance_schema's instruments"), judge, holds=part_of(*CORES)
+    "instrumentation",
+    say("performance_schema's instruments"),
+    judge,
+    holds=part_of(*CORES, is_priced=True),
 )

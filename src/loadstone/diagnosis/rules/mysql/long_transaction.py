@@ -112,5 +112,5 @@ RULE = Rule(
     say("a long transaction"),
     judge,
     also={"purge-lag": say("purge that does not keep up")},
-    holds=part_of(*CORES, *PAGE_READS),
+    holds=part_of(*CORES, *PAGE_READS, is_priced=True),
 )

@@ -197,7 +197,7 @@ CLIFF_RULE = Rule(
     "sort-buffer-cliff",
     say("sort_buffer_size is mapped again for each sort"),
     judge_cliff,
-    holds=part_of(*CORES),
+    holds=part_of(*CORES, is_priced=True),
 )
 MERGES_RULE = Rule(
     "sort-buffer-small",

@@ -108,11 +108,14 @@ def judge_flushed(case: Case) -> Finding | None:
 
 
 RULE = Rule(
-    "table-cache-small", say("the table cache is too small"), judge, holds=part_of(*CORES, "latch")
+    "table-cache-small",
+    say("the table cache is too small"),
+    judge,
+    holds=part_of(*CORES, "latch", is_priced=True),
 )
 FLUSHED_RULE = Rule(
     "tables-flushed",
     say("tables are closed again and again"),
     judge_flushed,
-    holds=part_of(*CORES, "latch", "table lock"),
+    holds=part_of(*CORES, "latch", "table lock", is_priced=True),
 )

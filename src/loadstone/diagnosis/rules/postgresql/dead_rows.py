@@ -153,6 +153,6 @@ RULE = Rule(
     say("dead rows"),
     judge,
     also={"autovacuum-behind": say("autovacuum is behind")},
-    holds=part_of(*CORES),
+    holds=part_of(*CORES, is_priced=True),
     holds_in=_holds,
 )

@@ -230,6 +230,6 @@ RULE = Rule(
     "hot-updates-lost",
     say("updates that are written to every index"),
     judge,
-    holds=part_of(*CORES),
+    holds=part_of(*CORES, is_priced=True),
     holds_in=_holds,
 )

@@ -186,6 +186,6 @@ RULE = Rule(
     "statement-log",
     say("each statement is logged"),
     judge,
-    holds=part_of(*CORES),
+    holds=part_of(*CORES, is_priced=True),
     holds_in=_holds,
 )

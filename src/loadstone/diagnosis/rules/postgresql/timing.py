@@ -164,6 +164,6 @@ RULE = Rule(
     "timing",
     say("the server times its own work"),
     judge,
-    holds=part_of(*CORES),
+    holds=part_of(*CORES, is_priced=True),
     holds_in=_holds,
 )
