@@ -209,7 +209,8 @@ def _costs(asked: Asked, folder: Path, servers: Sequence[str]) -> Iterator[Cost]
             for users in levels:
                 announce(f"looks: {users} users on {server}")
                 step = _driven(sandbox, folder, "oltp_point_select", users, asked.seconds[1])
-                account = step["account"]
+                # `None`: no look fell into the window.
+                account = step["account"] or {"looking": 0.0, "looks": 0.0}
                 yield Cost(
                     server, users, 100 * account["looking"], account["looks"], step["seconds"]
                 )
@@ -242,5 +243,7 @@ def _broken(readings: Sequence[Reading], costs: Sequence[Cost]) -> Iterator[str]
     if within < WANTED_DRAWS * len(readings):
         yield f"only {within} of {len(readings)} known waits were found"
     for one in costs:
+        if not one.looks:
+            yield f"no look at {one.users} users on {one.server} in {one.seconds:.0f} s"
         if one.looking > 1.5 * WANTED_COST:
             yield f"looks at {one.users} users on {one.server} took {one.looking:.2f} % of a core"
