@@ -81,7 +81,8 @@ class Cost:
 
     server: str
     users: int
-    looking: float
+    looking: float | None
+    """`None`: no look fell into the window."""
     looks: float
     seconds: float
 
@@ -209,11 +210,10 @@ def _costs(asked: Asked, folder: Path, servers: Sequence[str]) -> Iterator[Cost]
             for users in levels:
                 announce(f"looks: {users} users on {server}")
                 step = _driven(sandbox, folder, "oltp_point_select", users, asked.seconds[1])
-                # `None`: no look fell into the window.
-                account = step["account"] or {"looking": 0.0, "looks": 0.0}
-                yield Cost(
-                    server, users, 100 * account["looking"], account["looks"], step["seconds"]
-                )
+                account = step["account"]
+                looking = 100 * account["looking"] if account else None
+                looks = account["looks"] if account else 0.0
+                yield Cost(server, users, looking, looks, step["seconds"])
 
 
 def _waits_table(readings: Sequence[Reading]) -> str:
@@ -232,9 +232,12 @@ def _waits_table(readings: Sequence[Reading]) -> str:
 
 def _cost_table(costs: Sequence[Cost]) -> str:
     rows = [
-        [one.server, str(one.users), f"{one.looking:.2f}", f"{one.looks:.0f}", f"{one.seconds:.0f}"]
+        [
+            one.server, str(one.users), "-" if one.looking is None else f"{one.looking:.2f}",
+            f"{one.looks:.0f}", f"{one.seconds:.0f}",
+        ]
         for one in costs
-    ]
+    ]  # fmt: skip
     return table(["server", "users", "looking, % of a core", "looks", "seconds"], rows)
 
 
@@ -243,7 +246,7 @@ def _broken(readings: Sequence[Reading], costs: Sequence[Cost]) -> Iterator[str]
     if within < WANTED_DRAWS * len(readings):
         yield f"only {within} of {len(readings)} known waits were found"
     for one in costs:
-        if not one.looks:
+        if one.looking is None:
             yield f"no look at {one.users} users on {one.server} in {one.seconds:.0f} s"
-        if one.looking > 1.5 * WANTED_COST:
+        elif one.looking > 1.5 * WANTED_COST:
             yield f"looks at {one.users} users on {one.server} took {one.looking:.2f} % of a core"

@@ -38,8 +38,8 @@ time: a thread that wakes finds caches and branch predictors cold (docs/decision
 CLAIM_ERROR = 0.35
 """[P] Standard error of the predicted rate, relative to it, for each share of the users' time that
 is removed: what holds the users also slows what they do elsewhere, and its share is no more exact
-than what was counted. Of 82 rates without their fault four of five are in the interval with it
-(docs/decisions/0045)."""
+than what was counted. Of 82 rates without their fault 63 are in the interval with it, and 56
+without (docs/decisions/0045)."""
 
 RUN_ERROR = 0.034
 """[P] Standard error of a rate, relative to it, from one run to the next: the spread of runs alike,
@@ -58,13 +58,13 @@ def foretell(loop: ClosedLoop, remedy: Remedy) -> Foretold | None:
     if loop.tps <= 0 or not loop.shares or not System(loop, remedy).is_known:
         return None
     cold = rates(loop, remedy)
-    if not all(map(math.isfinite, cold)):
-        return None  # nothing is left that takes time
     warm, warmest = (rates(loop, _warmed(loop, remedy, use)) for use in _uses(loop))
+    if not all(0 < rate < math.inf for rate in (*cold, *warm, *warmest)):
+        return None  # nothing is left that takes time, or none to do it in
     low, high = min(cold), max(*cold, *warmest)
     middle = (sum(cold) + sum(warm)) / 4
     errors = [middle * math.hypot(loop.tps_error / loop.tps, RUN_ERROR)] * 2
-    of_rates = NORMAL_80 * math.hypot(*errors) / middle if middle else 0.0
+    of_rates = NORMAL_80 * math.hypot(*errors) / middle
     errors += _changes(loop, remedy)
     chance = NORMAL_80 * math.hypot(*errors)
     usual = _middle_of(loop, remedy)
@@ -88,7 +88,7 @@ def foretell(loop: ClosedLoop, remedy: Remedy) -> Foretold | None:
 
 def _away(middle: float, bound: float, error: float) -> float:
     """How far a bound of the interval is from its middle in logarithms, with another error."""
-    return math.hypot(math.log(bound / middle), error) if bound > 0 and middle > 0 else math.inf
+    return math.hypot(math.log(bound / middle), error) if bound > 0 else math.inf
 
 
 def _middle_of(loop: ClosedLoop, remedy: Remedy, times: float = 1.0) -> float:

@@ -168,9 +168,9 @@ class LookingSource:
         self._first.set()
 
 
-def gap_s(mean_s: float, chance: random.Random | None = None) -> float:
+def gap_s(mean_s: float, chance: random.Random = _CHANCE) -> float:
     """How long until the next look: uniform around its mean."""
-    return (chance or _CHANCE).uniform(0.5 * mean_s, 1.5 * mean_s)
+    return chance.uniform(0.5 * mean_s, 1.5 * mean_s)
 
 
 def _source_error(error: Exception) -> SourceError:

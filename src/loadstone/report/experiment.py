@@ -69,6 +69,11 @@ def outcome(
     return Group(*parts)
 
 
+def variants_of(found: Comparison) -> list[str]:
+    """Their names, in the order of the cells."""
+    return list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
+
+
 def _cell(table: CellTable, words: Language) -> Iterator[RenderableType]:
     yield Text()
     yield Line(cell_name(table.cell, table.search, words), "bold")

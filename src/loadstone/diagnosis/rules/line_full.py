@@ -145,7 +145,7 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     full = is_full(case)
     flat = None if full else _flat_since(case, bytes_now)
     is_stuck = (blocked or 0.0) >= BLOCKED and not full
-    queued, trips = _queued(case, waiting, busy), _trips(case)
+    queued, trips = _queued(case, waiting, busy), _on_the_way(case)
     if flat is None and (packet_loss.wait_share(case) or 0.0) >= packet_loss.SHARE:
         return None
     if flat is None and not is_stuck and queued is None and trips is None:
@@ -214,7 +214,7 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
     return times if alone and times >= QUEUED and least.p50 >= SLOW_MS else None
 
 
-def _trips(case: Case) -> float | None:
+def _on_the_way(case: Case) -> float | None:
     """An event's time on the way by that of its statements at their shortest, if it is long.
 
     Where the sessions' threads are looked at, the server has sent an answer that has not arrived.

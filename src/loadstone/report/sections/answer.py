@@ -10,6 +10,7 @@ from loadstone.analyse.search import found_level
 from loadstone.model.message import Joined, say, user_count
 from loadstone.model.numbers import digits, rate
 from loadstone.model.search import SearchOutcome
+from loadstone.report.experiment import variants_of
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
 from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS, cell_count, variant_count
 from loadstone.report.notes import drill_notes
@@ -114,7 +115,7 @@ def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
     """The number of cells with each verdict."""
     words = context.words
     yield from map(words, doubts_of(context.run.diagnoses))
-    cells, variants = cell_count(len(found.cells)), _variants(found)
+    cells, variants = cell_count(len(found.cells)), len(variants_of(found))
     if variants == 1:
         yield words(say("Measured: {cells} with one variant.", cells=cells))
     else:
@@ -138,10 +139,6 @@ def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
                     variants=Joined(named, "clauses"),
                 )
             )
-
-
-def _variants(found: Comparison) -> int:
-    return len({row.variant for table in found.cells for row in table.rows})
 
 
 def _watched(context: ReportContext) -> Iterator[str]:

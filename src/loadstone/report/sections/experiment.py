@@ -12,7 +12,13 @@ from loadstone.model.language import Language
 from loadstone.model.message import Message, say, say_in
 from loadstone.model.numbers import NOTHING, count, pct, rate, signed
 from loadstone.report.breakdowns import breakdowns_of_variants
-from loadstone.report.experiment import cell_name, lacks_interval, missed, users_at_peak
+from loadstone.report.experiment import (
+    cell_name,
+    lacks_interval,
+    missed,
+    users_at_peak,
+    variants_of,
+)
 from loadstone.report.marks import NO_INTERVAL
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
 from loadstone.report.names import VERDICT_WORDS, comparison_count
@@ -34,7 +40,7 @@ def matrix_section(context: ReportContext) -> Markup:
     experiment = context.run.asked.experiment if context.run.asked else None
     if found is None or experiment is None:
         return Markup("")
-    is_one = len(_variants(found)) == 1
+    is_one = len(variants_of(found)) == 1
     figures = folded(
         words(say("All figures") if is_one else say("All figures and verdicts")),
         *(_cell_table(each, words) for each in found.cells),
@@ -76,12 +82,8 @@ def _of_verdicts(experiment: Experiment) -> Message:
     )
 
 
-def _variants(found: Comparison) -> list[str]:
-    return list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
-
-
 def _matrix(found: Comparison, words: Language) -> Markup:
-    variants = _variants(found)
+    variants = variants_of(found)
     heads = (words(say("cell")), *variants)
     return table_of(heads, (_matrix_row(each, variants, words) for each in found.cells)).html()
 
