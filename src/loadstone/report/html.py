@@ -13,7 +13,7 @@ from loadstone.report.page import Figures, document
 from loadstone.report.sections.answer import answer_section, contents
 from loadstone.report.sections.ceilings import ceilings_section
 from loadstone.report.sections.context import ReportContext
-from loadstone.report.sections.experiment import matrix_section
+from loadstone.report.sections.experiment import matrix_section, matrix_title
 from loadstone.report.sections.findings import findings_section
 from loadstone.report.sections.ladder import ladder_section
 from loadstone.report.sections.method import method_section
@@ -32,7 +32,7 @@ def as_html(run: Run, lang: Lang = "en") -> str:
     named = [("answer", words(say("The answer")))]
     parts = [answer_section(context)]
     if run.comparison is not None:
-        named.append(("matrix", words(say("What differs: the matrix"))))
+        named.append(("matrix", words(matrix_title(run.comparison))))
         parts.append(matrix_section(context))
     if context.ladders:
         named += [("ladder", words(say("The ladder"))), ("ceilings", words(say("The ceilings")))]

@@ -34,6 +34,11 @@ _LOOKS = {
 """A sign and a class for each verdict, since colour alone is not enough."""
 
 
+def matrix_title(found: Comparison) -> Message:
+    """The title of the section; nothing differs where there is one variant."""
+    return say("The matrix") if len(variants_of(found)) == 1 else say("What differs: the matrix")
+
+
 def matrix_section(context: ReportContext) -> Markup:
     """Cells by variants, each compared with the first level of its factor."""
     words, found = context.words, context.run.comparison
@@ -57,7 +62,7 @@ def matrix_section(context: ReportContext) -> Markup:
             *_breakdowns(found, words),
             figures,
         ]
-        return context.section("matrix", words(say("The matrix")), *parts)
+        return context.section("matrix", words(matrix_title(found)), *parts)
     parts = [
         paragraph(words(_of_verdicts(experiment)), "about"),
         _matrix(found, words),
@@ -67,7 +72,7 @@ def matrix_section(context: ReportContext) -> Markup:
         figures,
         paragraph(_corrected(found, words), "note"),
     ]
-    return context.section("matrix", words(say("What differs: the matrix")), *parts)
+    return context.section("matrix", words(matrix_title(found)), *parts)
 
 
 def _of_verdicts(experiment: Experiment) -> Message:
