@@ -287,6 +287,17 @@ def test_others_that_connect_hold_what_their_logins_take_of_the_cores() -> None:
     }  # fmt: skip
 
 
+def test_who_waits_for_a_thread_that_was_stopped_waits_for_the_quota() -> None:
+    """The group was stopped for a part of the time, which is that part of the waits for threads."""
+    account = an_account(on_core=0.05, waiting_for_a_core=0.35, commit=0.4, log_sync=0.2)
+    found = by_place(named(diagnosed(throttled(2.0), account), "cpu-throttled"))
+    stopped = found["commit"] / 0.4
+    assert 0 < stopped < 1
+    assert found["waiting for a core"] == pytest.approx(stopped * 0.4)
+    # A sync is the disk's time.
+    assert "log sync" not in found
+
+
 AGES: dict[tuple[Source, str], Series] = {
     ("server", "checkpoint_age_bytes.now"): per_second(*[78e6] * 10)
 }
