@@ -7,6 +7,7 @@ import random
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
@@ -15,6 +16,7 @@ from typing import Literal
 import pytest
 
 from loadstone.model.account import THREADS_SEEN, VIEW, WHY, Place
+from loadstone.model.message import plain
 from loadstone.model.observed import SourceName
 from loadstone.model.target import Target
 from loadstone.observe.answers import Answers
@@ -22,6 +24,7 @@ from loadstone.observe.locks import Locks
 from loadstone.observe.looker import ELSEWHERE, QUEUE_COUNTED, QUEUED, Looker
 from loadstone.observe.looking import LookingSource, gap_s
 from loadstone.observe.sessions import Says, Session
+from loadstone.observe.source import SourceError
 from loadstone.observe.thread_counts import ThreadCounts
 from loadstone.observe.threads import Scheduled, Threads
 from observe.test_threads import pytestmark as pytestmark
@@ -42,10 +45,22 @@ class Listed:
     unnamed_sleep: Place = "paused"
     made: Mapping[str, float] = field(default_factory=dict)
     queued: float | None = None
+    connected: Collection[int] = ()
+    answers: threading.Event = field(default_factory=threading.Event)
+    fails: SourceError | None = None
+
+    def __post_init__(self) -> None:
+        self.answers.set()
 
     def look(self) -> tuple[Session, ...]:
         self.asked += 1
+        self.answers.wait()
+        if self.fails:
+            raise self.fails
         return self.sessions
+
+    def load(self) -> Collection[int]:
+        return self.connected
 
     def row_waiters(self) -> Collection[int] | None:
         return self.waits_for_row
@@ -136,6 +151,50 @@ def test_what_connecting_made_is_of_the_first_second() -> None:
     source.close()
     assert first["own_created_tmp_tables"] == 0.0
     assert second["own_created_tmp_tables"] == 4.0
+
+
+def test_looks_at_threads_go_on_while_a_list_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadstone.observe.looker.THREADS_SEEN", 0)
+    monkeypatch.setattr("loadstone.observe.listing._SOON_S", 0.01)
+    lock = threading.Lock()
+
+    def waits() -> None:
+        with lock:
+            pass
+
+    with lock, thread_in(waits) as thread:
+        settled(thread, "futex")
+        listed = Listed((user(1, thread),), waits_for_row=[1], connected=[1])
+        looker = looker_at(listed)
+        looker.look()
+        listed.answers.clear()
+        for _ in range(3):
+            found = looker.look()
+            assert found["looks"] == 1.0
+            # Nobody has said yet whether this is a wait for a row or for a latch.
+            assert at(found) == {}
+        listed.connected = [1, 2]
+        assert "looks" not in looker.look()  # nobody has said which thread is that of the other one
+        listed.connected = [1]
+        assert listed.asked == 2
+        listed.answers.set()
+        while not at(found):
+            found = looker.look()
+        assert at(found) == {"row lock": 1.0}
+        looker.close()
+
+
+def test_why_a_late_list_failed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadstone.observe.looker.THREADS_SEEN", 0)
+    with thread_in(lambda: time.sleep(9)) as thread:
+        settled(thread, "sleeping")
+        listed = Listed((user(1, thread),), connected=[1])
+        looker = looker_at(listed)
+        looker.look()
+        listed.fails = SourceError(plain("it is gone"))
+        with pytest.raises(SourceError, match="it is gone"):
+            looker.look()
+        looker.close()
 
 
 def test_threads_that_wait_for_their_clients_need_no_list() -> None:

@@ -12,11 +12,18 @@ import termios
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from loadstone.model.target import Target
 
+_Any = TypeVar("_Any")
+
 SOCKETS_SEEN = 64
 """How many sockets a look asks; of more, a random sample."""
+
+_FILES_SEEN = 512
+"""Of how many open files it is found out where they lead, 8 us for each; of more, a random sample.
+"""
 
 _LISTED_FOR_S = 2.0
 """How long a list of sockets holds: users may open others."""
@@ -33,17 +40,26 @@ class Answers:
 
     target: Target
     _sockets: Sequence[int] = ()
+    _for_each: float = 1.0
+    """How many there are for each one that is known."""
     _listed_s: float = -_LISTED_FOR_S
 
     def unread(self) -> float:
         """How many users have an answer that waits to be read."""
         now_s = time.monotonic()
         if now_s - self._listed_s >= _LISTED_FOR_S:
-            self._sockets, self._listed_s = _sockets_to(_addresses(self.target)), now_s
-        asked = self._sockets
-        if len(asked) > SOCKETS_SEEN:
-            asked = random.sample(asked, SOCKETS_SEEN)
-        return len(self._sockets) * sum(map(_waits, asked)) / len(asked) if asked else 0.0
+            self._list()
+            self._listed_s = now_s
+        asked = _some_of(self._sockets, SOCKETS_SEEN)
+        sockets = self._for_each * len(self._sockets)
+        return sockets * sum(map(_waits, asked)) / len(asked) if asked else 0.0
+
+    def _list(self) -> None:
+        """Find the sockets, or those among a sample of all open files."""
+        files = os.listdir("/proc/self/fd")
+        seen = _some_of(files, _FILES_SEEN)
+        self._sockets = _sockets_to(_addresses(self.target), seen)
+        self._for_each = len(files) / len(seen)
 
 
 def _waits(handle: int) -> bool:
@@ -56,10 +72,15 @@ def _waits(handle: int) -> bool:
     return size[0] > 0
 
 
-def _sockets_to(addresses: Collection[object]) -> list[int]:
-    """Numbers of this process's sockets whose other end is one of these addresses."""
+def _some_of(these: Sequence[_Any], most: int) -> Sequence[_Any]:
+    """All of them, or as many at random."""
+    return these if len(these) <= most else random.sample(these, most)
+
+
+def _sockets_to(addresses: Collection[object], files: Sequence[str]) -> list[int]:
+    """Those of this process's open files that are sockets to one of these addresses."""
     found = []
-    for name in os.listdir("/proc/self/fd"):
+    for name in files:
         with contextlib.suppress(OSError):  # it was closed since, or is not connected
             if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
                 if _peer_of(int(name)) in addresses:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from loadstone.model.account import THREADS_SEEN, VIEW, WHY
 from loadstone.model.message import say
 from loadstone.observe.answers import Answers
+from loadstone.observe.listing import Listing
 from loadstone.observe.locks import Locks
 from loadstone.observe.polls import Polls
 from loadstone.observe.sessions import Seat, Session, SessionList, base_name, seat_of
@@ -112,16 +113,17 @@ class Looker:
     _sampled: Sequence[int] = ()
     _users_kind: _Kind = field(default_factory=lambda: _Kind(""))
     _others_kind: _Kind = field(default_factory=lambda: _Kind("others_"))
-    _listed: tuple[Session, ...] = ()
-    """The latest list of sessions, and when it was read on the monotonic clock."""
+    _listing: Listing = field(init=False)
     _listed_s: float = -_LISTED_FOR_S
+    """When the latest list was asked for that was not late, on the monotonic clock."""
     _own: Scheduled | None = None
-    _cost_s: float | None = None
-    """Seconds of a core that a look takes: the mean of the latest ones."""
+    _costs_s: dict[bool, float] = field(default_factory=dict)
+    """Seconds of a core that a look takes, by whether it has to do without a list that is late: the
+    mean of the latest ones."""
     _locks: Locks = field(default_factory=Locks)
     _polls: Polls = field(default_factory=Polls)
     _looked_s: float = 0.0
-    """When the threads were last looked at, on the monotonic clock."""
+    """When the threads were last looked at before a list, on the monotonic clock."""
     _answered_s: float = 0.0
     """When the list was there."""
     _queued_s: float | None = None
@@ -129,6 +131,9 @@ class Looker:
     _asked_pooler_s: float = -_QUEUE_EVERY_S
     made: Mapping[str, float] = field(default_factory=dict)
     """What the questions until the last look made."""
+
+    def __post_init__(self) -> None:
+        self._listing = Listing(self.sessions)
 
     def look(self) -> dict[str, float]:
         """Look once; returns by how much each counter grows.
@@ -143,19 +148,22 @@ class Looker:
         if self._users > THREADS_SEEN:
             # A list of thousands takes tens of milliseconds, which others need as much.
             hurry(on=False)
-        is_new = not self._tell_all(doing, unread)
-        if is_new:
-            self._listed, self._listed_s = self.sessions.look(), began_s
-            self._looked_s, self._answered_s = began_s, time.monotonic()
-        sessions = self._listed
+        is_told = self._tell_all(doing, unread)
+        is_new = not is_told and self._is_listed(began_s, doing)
+        is_late = not is_told and not is_new
+        sessions = self._listing.latest
         self._learn()
         ours = [one for one in sessions if one.whose == "ours"]
+        if not len(ours) / 2 <= self._users <= 2 * len(ours):
+            self.forget_costs()  # so many more or fewer cost something else
         self._users = len(ours)
         found: dict[str, float] = {}
+        if is_late and {one.number for one in ours} != set(self.sessions.load()):
+            return found  # whose threads are whose is not known yet
         # A session whose thread was not known before the look was not seen.
         seen = [one for one in ours if one.thread in doing] if self.threads else ours
         if seen or not ours:
-            if not is_new:
+            if is_told:
                 # What the list said of them is of an earlier moment.
                 seen = [replace(one, says="works") for one in seen]
             found = _counted(self._seats(seen, doing), len(ours))
@@ -168,8 +176,8 @@ class Looker:
         found |= self._counted_by_threads(sessions) | self._made_since() | self._queued_since()
         cost_s = time.thread_time() - began_cpu_s + self._asked_s(time.monotonic() - began_s)
         found["looking_s"] = cost_s
-        before_s = cost_s if self._cost_s is None else self._cost_s
-        self._cost_s = before_s + (cost_s - before_s) / _COSTS_AVERAGED
+        before_s = self._costs_s.get(is_late, cost_s)
+        self._costs_s[is_late] = before_s + (cost_s - before_s) / _COSTS_AVERAGED
         return found
 
     def _tell_all(self, doing: Mapping[int, Doing], unread: float) -> bool:
@@ -186,10 +194,30 @@ class Looker:
         is_fresh = time.monotonic() - self._listed_s < _LISTED_FOR_S
         return is_known and is_fresh and not may_be_else and not kinds & _NAMED_BY_THE_LIST
 
+    def _is_listed(self, began_s: float, doing: Mapping[int, Doing]) -> bool:
+        """Make a list; returns whether it is there, and not late: then the threads have to do.
+
+        `began_s`: when the threads were looked at, on the monotonic clock.
+        """
+        are_many = max(self._users, len(self.sessions.load())) > THREADS_SEEN
+        may_be_late = are_many and self.facts.get(VIEW) == "threads"
+        if may_be_late or self._listing.is_being_made:
+            is_blocked = any(one.kind in _NAMED_BY_THE_LIST for one in doing.values())
+            is_there = self._listing.make_soon(with_waiters=is_blocked)
+        else:
+            self._listing.make()
+            is_there = True
+        if is_there:
+            self._listed_s = self._looked_s = began_s
+            self._answered_s = time.monotonic()
+        return is_there
+
     @property
     def mean_wait_s(self) -> float:
         """The mean time until the next look, so that looks like the latest cost little enough."""
-        return max((self._cost_s or 0.0) / MOST_OF_A_CORE, SHORTEST_S)
+        is_late = self._listing.is_being_made
+        cost_s = self._costs_s.get(is_late, self._costs_s.get(False, 0.0))
+        return max(cost_s / MOST_OF_A_CORE, SHORTEST_S)
 
     @property
     def least_wait_s(self) -> float:
@@ -198,7 +226,7 @@ class Looker:
 
     def forget_costs(self) -> None:
         """Do not judge further looks by what those so far took."""
-        self._cost_s = None
+        self._costs_s.clear()
 
     def close(self) -> None:
         """Close the files of threads."""
@@ -246,7 +274,7 @@ class Looker:
         for one in seen:
             is_blocked = not doing or doing[one.thread or 0].kind in _NAMED_BY_THE_LIST
             if one.says == "works" and is_blocked:
-                return self.sessions.row_waiters()
+                return self._listing.row_waiters()
         return ()
 
     def _counted_by_threads(self, sessions: Sequence[Session]) -> dict[str, float]:
@@ -283,6 +311,8 @@ class Looker:
     def _asked_s(self, wall_s: float) -> float:
         """What the look took of the server's cores: counted, or else at most the time it took."""
         own = self.sessions.thread
+        if self._listing.is_being_made and own is None:
+            return 0.0
         if self.threads is None or own is None:
             return max(wall_s - self.sessions.round_trip_s(), 0.0)
         now = self.threads.scheduled([own]).get(own)

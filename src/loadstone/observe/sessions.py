@@ -71,6 +71,9 @@ class SessionList(Protocol):
             SourceError: the server does not answer, or refuses.
         """
 
+    def load(self) -> Collection[int]:
+        """Numbers of the load's connections now; none, if they are not known."""
+
     def row_waiters(self) -> Collection[int] | None:
         """Numbers of the sessions that wait for a row's lock; `None`: not known.
 

@@ -24,7 +24,7 @@ from loadstone.observe.threads import Threads
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
-_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=30)
 
 _UNIT, _RECORD = "\x1f", "\x1e"
 
@@ -193,6 +193,10 @@ class MysqlSessions:
             own = [str(number), thread, user or "", schema or "", command, state or "", begins]
             rows.append(own)
         return rows
+
+    def load(self) -> Collection[int]:
+        """Numbers of the load's connections now; none, if they are not known."""
+        return self.of_the_load() if self._is_direct else ()
 
     def row_waiters(self) -> Collection[int] | None:
         """Numbers of the sessions that wait for a row's lock.

@@ -93,6 +93,10 @@ class PostgresSessions:
         self._drives = self._drives or bool(ours)
         return tuple(self.session(row, ours) for row in rows if len(row) == _FIELDS)
 
+    def load(self) -> Collection[int]:
+        """Numbers of the load's connections now; none, if they are not known."""
+        return self.of_the_load() if self._is_direct else ()
+
     def row_waiters(self) -> Collection[int] | None:
         """`None`: the list itself says who waits for a row."""
         return None
