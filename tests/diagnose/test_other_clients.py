@@ -7,9 +7,12 @@ import pytest
 from diagnose.accounts import an_account
 from diagnose.examples import FULL_OF_SERVER
 from diagnose.healthy import Made, a_case
-from loadstone.analyse.cores import load_cores
+from loadstone.analyse.closed_loops import usable_cores
+from loadstone.analyse.cores import LoadCores, load_cores
+from loadstone.diagnosis.holds import SYNC_WAITS
+from loadstone.diagnosis.others_work import held
 from loadstone.diagnosis.rules.mysql import other_clients
-from loadstone.model.account import Cores
+from loadstone.model.account import Account, Cores, DiskBytes, Disks
 
 LONG: dict[str, float] = {"longest_statement_s": 9.0}
 
@@ -54,3 +57,31 @@ def test_what_other_clients_use_is_neither_the_loads_capacity_nor_its_cost() -> 
     assert beside.used == pytest.approx(alone.used - 1.0)
     assert beside.allowed == pytest.approx(alone.allowed - 1.0)
     assert beside.total == alone.total
+
+
+def writing(users: float, others: float) -> Account:
+    """An account of sessions that write so many bytes a second."""
+    disks = Disks(
+        users=DiskBytes(read=0.0, written=users),
+        others=DiskBytes(read=0.0, written=others),
+        own=DiskBytes(read=0.0, written=5e6),
+    )
+    return an_account(commit=0.6, on_core=0.4).model_copy(update={"disks": disks})
+
+
+def test_commits_wait_for_what_others_write_as_well() -> None:
+    holds = held(a_case(Made(step={"account": writing(1e6, 3e6)})))
+    assert holds
+    assert [holds.part_of(place, 0.2) for place in SYNC_WAITS] == [0.75] * 3
+    assert holds.part_of("waiting for a core", 0.2) == 0.2
+    assert holds.part_of("generator, without a core", 0.2) == 0.2
+    assert held(a_case(Made(step={"account": writing(0.0, 0.0)}))) is None
+    assert held(a_case(Made(step={"account": an_account(commit=0.6)}))) is None
+
+
+def test_without_other_clients_the_load_has_no_fewer_cores_beside_a_neighbour() -> None:
+    account = an_account(waiting_for_a_core=0.9, on_core=0.1)
+    beside = LoadCores(0.4, 0.4, 3.6, 4.0, is_limited=False, is_shared=True)
+    with_both = usable_cores(beside, account)
+    assert with_both == pytest.approx(4 * account.users / (account.users + 3.6))
+    assert usable_cores(beside, account, gone=1.0) > with_both

@@ -68,7 +68,7 @@ def closed_loop(
         tps=step.tps,
         shares=_shares(account),
         tps_error=(step.tps_half_width or 0.0) / NORMAL_95,
-        cores=_servers(cores, account) if cores else None,
+        cores=_usable(cores, account) if cores else None,
         loops=loops,
         generator_cores=drives,
         server_cores=beside.server,
@@ -101,16 +101,22 @@ def _beside(step: StepResult, cores: LoadCores | None, drives: float) -> _Beside
     return _Beside(server, beside - server)
 
 
-def _servers(cores: LoadCores, account: Account) -> Servers:
-    """A scheduler takes cores from other programs as more of the load's threads want them.
+def _usable(cores: LoadCores, account: Account) -> Servers:
+    most = cores.total if cores.others else None
+    return Servers(usable_cores(cores, account), cores.used, most)
 
-    It divides them among the threads that are ready to run, of which the others have at least one
-    for each core that they use.
+
+def usable_cores(cores: LoadCores, account: Account, gone: float = 0.0) -> float:
+    """The cores that the load can have, also if others use so many less (`gone`).
+
+    A scheduler takes cores from other programs as more of the load's threads want them. It divides
+    them among the threads that are ready to run, of which the others have at least one for each
+    core that they use.
     """
     ready = account.users * account.share_of("on core", "waiting for a core")
-    fair = cores.total * ready / (ready + cores.others) if ready else 0.0
-    capacity = max(cores.allowed, cores.used, fair)
-    return Servers(capacity, cores.used, cores.total if cores.others else None)
+    others = max(cores.others - gone, 0.0)
+    fair = cores.total * ready / (ready + others) if ready else 0.0
+    return max(cores.allowed + gone, cores.used, fair)
 
 
 def under_limits(steps: Iterable[StepResult], found: Limits, given: Limits) -> list[StepCeilings]:

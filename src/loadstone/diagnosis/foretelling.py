@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from loadstone.analyse.closed_loops import closed_loop
+from loadstone.analyse.closed_loops import closed_loop, usable_cores
 from loadstone.analyse.closed_systems import Remedy
 from loadstone.analyse.cores import client_cores, load_cores
 from loadstone.analyse.foretelling import foretell
@@ -150,11 +150,11 @@ def _remedy(
 
 def _cores_without(cause: str, case: Case) -> float | None:
     """The cores that the load may use without who takes some; `None`: as many as before."""
-    cores = load_cores(case.step) if cause in _TAKE_CORES else None
-    if cores is None:
+    cores, account = load_cores(case.step), case.step.account
+    if cause not in _TAKE_CORES or cores is None:
         return None
-    if cause == "other-clients":
-        return cores.allowed + client_cores(case.step)
+    if cause == "other-clients" and account is not None:
+        return usable_cores(cores, account, client_cores(case.step))
     return cores.total
 
 

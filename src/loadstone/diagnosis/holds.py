@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 from loadstone.model.account import PLACES, Place
@@ -72,8 +73,8 @@ class Holds:
     as other guests of the machine do, comes first only where it explains the most."""
 
     parts: Mapping[Place, float] = field(default_factory=dict)
-    """Of each place the part that it holds, 0 to 1, where that was found out place by place: its
-    share of the users' time is then the sum, and says nothing of a single place."""
+    """Of a place the part that it holds, 0 to 1, where that was found out place by place; of the
+    others its finding's share."""
 
     is_priced: bool = False
     """Whether its work on a core is what was counted times a constant: the time of one piece."""
@@ -96,15 +97,13 @@ class Holds:
         who have the cores: their part is how much they use, not for how long a holder waited.
         """
         is_work = self.by == "rest" and set(self.places) <= set(CORES)
-        return not is_work and not (self.outer and not self.parts)
+        return not is_work and not (self.outer and set(self.parts) != set(self.places))
 
     def part_of(self, slot: Slot, share: float) -> float:
         """The part of a slot that it holds, where its finding's share is `share`."""
-        if not self.parts:
-            return share
         # The generator waits for the same cores.
         place = "waiting for a core" if slot in STARVED.values() else PLACE_OF[slot]
-        return self.parts.get(place, 0.0)
+        return self.parts.get(place, share)
 
 
 SEEN_BY_THREADS: frozenset[Place] = frozenset((*PAGE_READS, *PAGE_WAITS, "admission"))
@@ -132,9 +131,13 @@ def priced(parts: Mapping[Place, float]) -> Holds:
     return replace(parts_of(parts), is_priced=True)
 
 
-def part_of_waits() -> Holds:
-    """Of the wait for a core the part that the finding's share says: others have the cores."""
-    return Holds(("waiting for a core", "in the server"), "part", outer=True)
+def part_of_waits(also: Mapping[Place, float] = MappingProxyType({})) -> Holds:
+    """Of the wait for a core the part that the finding's share says: others have the cores.
+
+    `also`: other places, each with its part.
+    """
+    places: tuple[Place, ...] = ("waiting for a core", "in the server", *also)
+    return Holds(places, "part", parts=also, outer=True)
 
 
 def part_of_stolen_cores() -> Holds:

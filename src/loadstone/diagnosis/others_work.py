@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.analyse.cores import NEIGHBOURS, busy_cores, client_cores
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import SYNC_WAITS, Holds, part_of_waits
 from loadstone.model.figure import Number
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -100,3 +101,16 @@ def finding(
         remedy=remedy,
         acts_on="server CPU",
     )
+
+
+def held(case: Case) -> Holds | None:
+    """The time in which users wait for cores that others have, and for what others write.
+
+    Commits of all sessions go to the same log, and wait for all that is written there: others have
+    the part of these waits that they have of the bytes. `None`: their bytes are not counted.
+    """
+    disks = case.step.account.disks if case.step.account else None
+    written = disks.users.written + disks.others.written if disks else 0.0
+    if not disks or not written:
+        return None
+    return part_of_waits(dict.fromkeys(SYNC_WAITS, disks.others.written / written))

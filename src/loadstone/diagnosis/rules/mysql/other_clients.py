@@ -5,7 +5,14 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.holds import part_of_waits
-from loadstone.diagnosis.others_work import by_cpu, by_length, counted_or, finding, not_of_ours
+from loadstone.diagnosis.others_work import (
+    by_cpu,
+    by_length,
+    counted_or,
+    finding,
+    held,
+    not_of_ours,
+)
 from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
@@ -122,4 +129,10 @@ def _ours(case: Case) -> float:
     return (step.qps or 0.0) + failed
 
 
-RULE = Rule("other-clients", say("other clients of the server"), judge, holds=part_of_waits())
+RULE = Rule(
+    "other-clients",
+    say("other clients of the server"),
+    judge,
+    holds=part_of_waits(),
+    holds_in=held,
+)

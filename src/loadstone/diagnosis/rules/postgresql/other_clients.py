@@ -8,6 +8,7 @@ from loadstone.diagnosis.others_work import (
     by_cpu,
     by_length,
     finding,
+    held,
     not_of_ours,
     part_of_the_cores,
 )
@@ -58,4 +59,10 @@ def _by_sessions(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("other-clients", say("other clients of the server"), judge, holds=part_of_waits())
+RULE = Rule(
+    "other-clients",
+    say("other clients of the server"),
+    judge,
+    holds=part_of_waits(),
+    holds_in=held,
+)
