@@ -25,7 +25,8 @@ WANTED = 0.75
 def same_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """What differs from run to run, and what claims miss, are terms that hide all others here."""
     monkeypatch.setattr(foretelling, "RUN_ERROR", 0.0)
-    monkeypatch.setattr(foretelling, "CLAIM_ERROR", 0.0)
+    monkeypatch.setattr(foretelling, "DRAG", 0.0)
+    monkeypatch.setattr(foretelling, "DRAG_ERROR", 0.0)
 
 
 def a_loop(shares: dict[Place, Share], users: int = 10, **changes: object) -> ClosedLoop:
@@ -193,13 +194,25 @@ def test_runs_differ_more_than_their_seconds(monkeypatch: pytest.MonkeyPatch) ->
     assert found.high / found.tps - 1 == pytest.approx(1.2816 * 0.05 * math.sqrt(2))
 
 
-def test_the_more_is_removed_the_less_is_known_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foretelling, "CLAIM_ERROR", 0.5)
+def test_the_higher_the_rate_becomes_the_less_is_known_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(foretelling, "DRAG_ERROR", 0.5)
     for removed in (0.1, 0.4):
         found = foretell(a_loop(DELAYS), Remedy({"way": removed}))
         assert found is not None
-        width = math.exp(1.2816 * 0.5 * removed)
+        width = (1 - removed) ** (-1.2816 * 0.5)
         assert (found.high / found.tps, found.tps / found.low) == pytest.approx((width, width))
+
+
+def test_what_holds_the_users_also_slows_them_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foretelling, "DRAG", 0.5)
+    found = foretell(a_loop(DELAYS), Remedy({"way": 0.4}))
+    assert found is not None
+    assert found.tps == pytest.approx(found.now * (1 / 0.6) ** 1.5)
+    # Nothing is slowed by what is not there.
+    more = foretell(a_loop(DELAYS), Remedy(users=20))
+    assert more is not None and more.tps == pytest.approx(2 * more.now)
 
 
 def test_fewer_cores_leave_the_server_s_own_threads_less_to_do() -> None:

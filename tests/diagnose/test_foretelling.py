@@ -63,8 +63,8 @@ def the_finding(
 def test_the_claimed_time_is_gone_with_the_trial() -> None:
     foretold = with_foretold(the_finding(), the_case()).foretold
     assert foretold is not None
-    # 0.3 of 16 ms are removed.
-    assert foretold.tps == pytest.approx(1000 / 0.7, rel=0.02)
+    # 0.3 of 16 ms are removed, and a little of what that slowed.
+    assert 1000 / 0.7 < foretold.tps < 1000 / 0.65
     assert (foretold.low <= foretold.tps <= foretold.high, foretold.now) == (True, 1000)
 
 

@@ -2,12 +2,12 @@
 
 The rate is computed by `closed_systems`, in two models of waits. Work is taken as it was measured,
 and as it may be on cores that are no longer idle in between (`COLD`). The predicted rate is the
-mean of these four. The interval reaches from the lowest of them to the highest, also if the cores
-were as idle when the work was done as they were on average. What else is uncertain is added as the
-root of the sum of squares: 1.28 standard errors, propagated linearly, of the shares (from their
-95 % intervals), and twice that of the rate, which is measured with the remedy as well; that of what
-is removed; and the error of work that is a count times a constant, which is not the same on both
-sides.
+mean of these four, and higher by what the cause slowed elsewhere (`DRAG`). The interval reaches
+from the lowest of them to the highest, also if the cores were as idle when the work was done as
+they were on average. What else is uncertain is added as the root of the sum of squares: 1.28
+standard errors, propagated linearly, of the shares (from their 95 % intervals), and twice that of
+the rate, which is measured with the remedy as well; that of what the cause slowed elsewhere; and
+the error of work that is a count times a constant, which is not the same on both sides.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ COLD = 0.75
 """[P] The largest part of an event's work that idle cores alone can cause, if they are idle all the
 time: a thread that wakes finds caches and branch predictors cold (docs/decisions/0045)."""
 
-CLAIM_ERROR = 0.35
-"""[P] Standard error of the predicted rate, relative to it, for each share of the users' time that
-is removed: what holds the users also slows what they do elsewhere, and its share is no more exact
-than what was counted. Of 82 rates without their fault 63 are in the interval with it, and 56
-without (docs/decisions/0045)."""
+DRAG = 0.1
+"""[P] How much longer the rest of an event took because of what is removed, for each time that
+that makes it longer, in logarithms: what holds the users also slows what they do elsewhere
+(docs/decisions/0045)."""
+
+DRAG_ERROR = 0.2
+"""[P] Its standard error, from one cause to the next."""
 
 RUN_ERROR = 0.034
 """[P] Standard error of a rate, relative to it, from one run to the next: the spread of runs alike,
@@ -77,11 +79,13 @@ def foretell(loop: ClosedLoop, remedy: Remedy) -> Foretold | None:
     above = math.hypot(high - middle, chance, further)
     # What is to make it faster does not make it slower.
     least = loop.tps * max(1 - of_rates, 0.0) if middle >= loop.tps else 0.0
-    claims = NORMAL_80 * CLAIM_ERROR * min(sum(remedy.removes.values()), 1.0)
+    gained = math.log(max(middle / loop.tps, 1.0)) if remedy.removes else 0.0
+    most = max(min((*loop.bounds, *remedy.bounds), default=math.inf), middle)
+    tps, error = min(middle * math.exp(DRAG * gained), most), NORMAL_80 * DRAG_ERROR * gained
     return Foretold(
-        tps=middle,
-        low=middle * math.exp(-_away(middle, max(middle - below, least), claims)),
-        high=middle * math.exp(_away(middle, middle + above, claims)),
+        tps=tps,
+        low=tps * math.exp(-_away(middle, max(middle - below, least), error)),
+        high=tps * math.exp(_away(middle, middle + above, error)),
         now=loop.tps,
     )
 
