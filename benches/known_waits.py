@@ -2,8 +2,9 @@
 
 The truth is none of the account's sources: how long a SLEEP was asked to last, InnoDB's own count
 of the time in row locks (with PostgreSQL, which has none, the client's time in updates of the row
-that another user holds), the client's time in COMMITs that the server delays. A group that is woken
-waits for cores as well, which is in that time and not in the account's places of a commit.
+that another user holds), the client's time in COMMITs that the server delays. A group that is
+woken waits for cores as well, which is no place of a commit: what the kernel counts of these waits
+beyond the time that all other statements took is taken off.
 """
 
 from __future__ import annotations
@@ -179,7 +180,18 @@ def _users_that_wait(draw: Draw, step: Mapping[str, Any]) -> float:
         return float(step["server"]["row_lock_waiting"])
     statements = step["statements"][_TIMED[draw.kind]]
     lasts_ms = draw.wait_ms if draw.kind == "sleep" else statements["mean"]
-    return float(statements["count"] * lasts_ms / 1000 / step["seconds"])
+    waiting = float(statements["count"] * lasts_ms / 1000 / step["seconds"])
+    return waiting - _without_a_core(step) if draw.kind == "commit delay" else waiting
+
+
+def _without_a_core(step: Mapping[str, Any]) -> float:
+    """The mean number of users that wait for a core in a COMMIT: at least so many."""
+    ready = [
+        one["share"] for one in step["account"]["entries"] if one["place"] == "waiting for a core"
+    ]
+    updates = step["statements"]["write"]
+    updating = updates["count"] * updates["mean"] / 1000 / step["seconds"]
+    return float(max(sum(ready) * step["concurrency"] - updating, 0.0))
 
 
 def _driven(
