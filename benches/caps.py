@@ -177,7 +177,8 @@ def memory_group() -> Iterator[MemoryGroup]:
     try:
         yield MemoryGroup(folder)
     finally:
-        folder.rmdir()
+        _empty(folder, root)
+        _remove(folder)
 
 
 @contextmanager
@@ -231,7 +232,22 @@ def _group(controller: str, pid: int) -> Iterator[Path]:
         yield group
     finally:
         _empty(group, before)
-        group.rmdir()
+        _remove(group)
+
+
+_REMOVED_WITHIN_S = 5.0
+
+
+def _remove(group: Path) -> None:
+    """Remove an empty group: one whose last process has just ended may be busy for a moment."""
+    until_s = time.monotonic() + _REMOVED_WITHIN_S
+    while True:
+        try:
+            return group.rmdir()
+        except OSError:
+            if time.monotonic() > until_s:
+                raise
+            time.sleep(0.05)
 
 
 def _move(pids: Sequence[int], group: Path) -> None:

@@ -56,13 +56,13 @@ class Judged:
 def judge(measured: Measured) -> Judged:
     """Compare its findings with what is known and what was measured."""
     truth, cost = measured.drawn.truth, measured.cost
-    run = measured.first(with_fault=True).driven
+    run = measured.judged.driven
     aside = neighbours(run.used)
     findings = [one for one in measured.findings if one["cause"] not in aside]
     right = [place for place, one in enumerate(findings) if is_right(one, truth)]
     places, before = (
         places_of(run.result),
-        places_of(measured.first(with_fault=False).driven.result),
+        places_of(measured.without.driven.result),
     )
     largest = max(places, key=lambda place: places[place], default=None)
     found = findings[right[0]].get("foretold") if right and cost.counts else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,12 +34,18 @@ class Measured:
     runs: tuple[Ran, ...]
     cost: Cost
     findings: tuple[dict[str, Any], ...]
-    """Of the first run with the fault, the most telling first."""
+    """Of the run with the fault that is judged, the most telling first."""
     took_s: float
 
-    def first(self, *, with_fault: bool) -> Ran:
-        """The first run of a side; that with the fault is the one that is judged."""
-        return next(run for run in self.runs if run.with_fault == with_fault)
+    @property
+    def judged(self) -> Ran:
+        """The run with the fault that is judged."""
+        return _judged(self.runs)
+
+    @property
+    def without(self) -> Ran:
+        """The first run without it."""
+        return next(run for run in self.runs if not run.with_fault)
 
 
 def measure(ground: Ground, drawn: Drawn, asked: Asked) -> Measured:
@@ -59,8 +66,7 @@ def measure(ground: Ground, drawn: Drawn, asked: Asked) -> Measured:
             rates = [_rate(run) for run in runs]
             if not needs_another_round(rates):
                 break
-    judged = next(run for run in runs if run.with_fault)
-    findings = diagnosed(judged.driven.run, asked.runs)
+    findings = diagnosed(_judged(runs).driven.run, asked.runs)
     seconds = time.monotonic() - begun
     return Measured(drawn, tuple(runs), cost_of(rates), findings, seconds)
 
@@ -83,6 +89,12 @@ def _run(
         raise ProgramFailed("a run has no rate")
     # A fault may stop everything: then less than one event came in the window.
     return Ran(there, max(tps, 1 / asked.seconds), driven)
+
+
+def _judged(runs: Sequence[Ran]) -> Ran:
+    """The first run with the fault in which it acted: a client beside may not have come to it."""
+    there = [run for run in runs if run.with_fault]
+    return next((run for run in there if run.driven.effect.bites), there[0])
 
 
 def _rate(run: Ran) -> Rate:

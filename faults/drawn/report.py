@@ -91,7 +91,7 @@ def line(judged: Judged) -> str:
         said.append(f"      {_right(judged)}")
     if judged.accused:
         said.append(f"      not true: {', '.join(judged.accused)}")
-    proof = measured.first(with_fault=True).driven.effect.words
+    proof = measured.judged.driven.effect.words
     if proof:
         said.append(f"      proof: {proof}")
     return "\n".join([*said, f"      {len(measured.runs)} runs, {measured.took_s:.0f} s"])

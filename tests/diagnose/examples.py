@@ -340,7 +340,7 @@ EXAMPLES = (
     Example(
         paused.RULE,
         a_case(Made(host_means={"process.stopped": 0.5})),
-        a_case(Made(host_means={"process.stopped": 0.1})),
+        a_case(Made(host_means={"process.stopped": 0.09})),
         a_case(Made(host_means={"process.stopped": None})),
         needs="host value process.stopped",
     ),
@@ -428,7 +428,7 @@ EXAMPLES = (
     Example(
         row_locks.RULE,
         _HOT_ROW.case(),
-        _HOT_ROW.case(rates={"row_lock_time_s": 2.0}),
+        _HOT_ROW.case(rates={"row_lock_time_s": 1.0}),
         _HOT_ROW.case(rates={"row_lock_waits": None}),
         needs="server counter row_lock_waits",
     ),

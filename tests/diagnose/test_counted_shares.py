@@ -339,3 +339,19 @@ def test_a_rotation_of_the_binary_log_takes_longer_than_the_disk_s_writes_on_mys
     variables: dict[str, str | None] = {"max_binlog_size": "4096", "version": version}
     found = named(diagnosis_of(a_case(rotating, variables=variables)), "binlog-rotation")
     assert found.share == pytest.approx(100 * takes_s)
+
+
+def test_who_waits_for_who_reads_waits_for_the_limit_of_reads() -> None:
+    """Ten of sixteen users wait for a latch, whose holders are mostly at a read."""
+    made = Made(
+        host=IDLE | {"disk_read_iops": 95.0, "disk_queue": 0.0},
+        host_means={"cgroup.disk.vda.read_iops": 100.0},
+        rates={"buffer_pool_reads": 95.0},
+    )
+    account = an_account(
+        disk_read=0.24, on_core=0.01, waiting_for_a_core=0.04, log_sync=0.01, latch=0.6, commit=0.1
+    )
+    found = diagnosed(made, account)
+    assert first(found) == ["disk-cap"]
+    claimed = by_place(found.findings[0])
+    assert claimed == {"disk read": pytest.approx(0.24), "latch": pytest.approx(0.6 * 0.24 / 0.3)}

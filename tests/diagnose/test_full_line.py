@@ -11,7 +11,8 @@ from diagnose.examples import IDLE, SHARED
 from diagnose.healthy import Made, a_case
 from loadstone.analyse.ceilings import ceilings
 from loadstone.diagnosis.diagnose import diagnosis_of
-from loadstone.diagnosis.rules import line_full
+from loadstone.diagnosis.rules import latency_bound, line_full
+from loadstone.model.account import Trips
 from loadstone.model.ceilings import Limits
 from loadstone.model.records import LatencyNs
 from loadstone.model.result import LatencyMs, TargetShare
@@ -90,6 +91,55 @@ def test_a_line_that_is_full_some_of_the_time_shows_in_what_was_seen_on_the_way(
     assert finding is not None and finding.cause == "line-full"
     inside = account.model_copy(update={"view": "sessions"})
     assert line_full.RULE.judge(a_case(made.but(step={**made.step, "account": inside}))) is None
+
+
+def behind(ms: float, usual: float, least: float, host: str = "10.0.0.2") -> Made:
+    """Eleven users whose statements are on the way for so long, all of them alike."""
+    spread = LatencyMs.from_ns(LatencyNs(count=804, min=int(0.8e6 * ms), p50=int(1e6 * ms)))
+    trips = Trips(usual=usual, least=least)
+    account = an_account(way=0.995, on_core=0.004).model_copy(update={"users": 11, "trips": trips})
+    rate = 11_000 / ms
+    target = TargetShare(
+        target=f"mysql://u@{host}:3306/db", server_version=None, events=1, queries=1, errors=0,
+        connect_failures=0, users=11,
+    )  # fmt: skip
+    return Made(
+        users=11,
+        tps=rate,
+        host=IDLE | {"net_bytes_in_per_s": 30e3, "net_bytes_out_per_s": 375e3},
+        facts={"nic.eth0.virtual": "yes"},
+        means={"threads_running": 1.0},
+        step={
+            "statements": {"read": spread},
+            "account": account,
+            "qps": rate,
+            "targets": (target,),
+        },
+    )
+
+
+def test_a_queue_that_is_never_empty_is_told_from_a_server_that_is_far_away() -> None:
+    """No statement is quick in either, but the first packets of a connection are."""
+    for full in (behind(68, 0.067, 0.0001), behind(12, 0.011, 0.00005)):
+        finding = line_full.RULE.judge(a_case(full))
+        assert finding is not None and finding.share == pytest.approx(0.995, abs=0.01)
+        found = latency_bound.RULE.judge(a_case(full))
+        assert found is None or found.cause == "few-users"
+
+
+@pytest.mark.parametrize(
+    "far",
+    [
+        behind(68, 0.067, 0.066),
+        behind(68, 0.0002, 0.0001),  # a relay that acknowledges at once
+        behind(68, 0.01, 0.0001),
+        behind(12, 0.012, 0.00005, host="127.0.0.1"),  # a relay whose answers acknowledge
+    ],
+)
+def test_a_server_that_is_far_away_is_no_full_line(far: Made) -> None:
+    assert line_full.RULE.judge(a_case(far)) is None
+    found = latency_bound.RULE.judge(a_case(far))
+    assert found is not None and found.cause == "far-away"
 
 
 def test_a_protocol_without_compression_is_told_nothing_of_it() -> None:

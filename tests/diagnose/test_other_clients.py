@@ -59,12 +59,12 @@ def test_what_other_clients_use_is_neither_the_loads_capacity_nor_its_cost() -> 
     assert beside.total == alone.total
 
 
-def writing(users: float, others: float) -> Account:
-    """An account of sessions that write so many bytes a second."""
+def writing(users: float, others: float, own: float = 0.0) -> Account:
+    """An account with the bytes a second that sessions, and the server's own threads, write."""
     disks = Disks(
         users=DiskBytes(read=0.0, written=users),
         others=DiskBytes(read=0.0, written=others),
-        own=DiskBytes(read=0.0, written=5e6),
+        own=DiskBytes(read=0.0, written=own),
     )
     return an_account(commit=0.6, on_core=0.4).model_copy(update={"disks": disks})
 
@@ -75,6 +75,12 @@ def test_commits_wait_for_what_others_write_as_well() -> None:
     assert [holds.part_of(place, 0.2) for place in SYNC_WAITS] == [0.75] * 3
     assert holds.part_of("waiting for a core", 0.2) == 0.2
     assert holds.part_of("generator, without a core", 0.2) == 0.2
+    little = held(a_case(Made(step={"account": writing(0.0, 3e6, own=30e6)})))
+    assert little and little.part_of("commit", 0.2) == pytest.approx(0.1)
+    unobserved = writing(1e6, 3e6)
+    disks = unobserved.disks and unobserved.disks.model_copy(update={"own": None})
+    known = held(a_case(Made(step={"account": unobserved.model_copy(update={"disks": disks})})))
+    assert known and known.part_of("commit", 0.2) == 0.75
     assert held(a_case(Made(step={"account": writing(0.0, 0.0)}))) is None
     assert held(a_case(Made(step={"account": an_account(commit=0.6)}))) is None
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Literal
@@ -40,6 +42,8 @@ class Listed:
     thread: int | None = None
     why_no_threads: str | None = None
     asked: int = 0
+    answered: int = 0
+    asked_by: set[str] = field(default_factory=set)
     sees_others: bool = True
     rows_kept_s: float = 0.0
     unnamed_sleep: Place = "paused"
@@ -54,12 +58,14 @@ class Listed:
 
     def look(self) -> tuple[Session, ...]:
         self.asked += 1
+        self.asked_by.add(threading.current_thread().name)
         self.answers.wait()
         if self.fails:
             raise self.fails
+        self.answered += 1
         return self.sessions
 
-    def load(self) -> Collection[int]:
+    def connections(self) -> Collection[int]:
         return self.connected
 
     def row_waiters(self) -> Collection[int] | None:
@@ -153,9 +159,16 @@ def test_what_connecting_made_is_of_the_first_second() -> None:
     assert second["own_created_tmp_tables"] == 4.0
 
 
-def test_looks_at_threads_go_on_while_a_list_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One session is as many as thousands, and lists are late at once."""
     monkeypatch.setattr("loadstone.observe.looker.THREADS_SEEN", 0)
     monkeypatch.setattr("loadstone.observe.listing._SOON_S", 0.01)
+
+
+@contextmanager
+def one_that_waits() -> Iterator[int]:
+    """A thread that waits for a lock."""
     lock = threading.Lock()
 
     def waits() -> None:
@@ -164,6 +177,12 @@ def test_looks_at_threads_go_on_while_a_list_is_late(monkeypatch: pytest.MonkeyP
 
     with lock, thread_in(waits) as thread:
         settled(thread, "futex")
+        yield thread
+
+
+@pytest.mark.usefixtures("of_many")
+def test_looks_at_threads_go_on_while_a_list_is_late() -> None:
+    with one_that_waits() as thread:
         listed = Listed((user(1, thread),), waits_for_row=[1], connected=[1])
         looker = looker_at(listed)
         looker.look()
@@ -174,27 +193,106 @@ def test_looks_at_threads_go_on_while_a_list_is_late(monkeypatch: pytest.MonkeyP
             # Nobody has said yet whether this is a wait for a row or for a latch.
             assert at(found) == {}
         listed.connected = [1, 2]
-        assert "looks" not in looker.look()  # nobody has said which thread is that of the other one
+        # Nobody has said which thread is that of the other one.
+        assert looker.look().keys() == {"looking_s"}
         listed.connected = [1]
         assert listed.asked == 2
         listed.answers.set()
-        while not at(found):
+        for _ in range(100):
             found = looker.look()
+            if at(found):
+                break
+            time.sleep(0.01)
         assert at(found) == {"row lock": 1.0}
         looker.close()
 
 
-def test_why_a_late_list_failed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loadstone.observe.looker.THREADS_SEEN", 0)
-    with thread_in(lambda: time.sleep(9)) as thread:
-        settled(thread, "sleeping")
+@pytest.mark.usefixtures("of_many")
+def test_users_that_have_left_are_in_no_late_look() -> None:
+    with one_that_waits() as first, one_that_waits() as second:
+        listed = Listed((user(1, first), user(2, second)), waits_for_row=[], connected=[1, 2])
+        looker = looker_at(listed)
+        looker.look()
+        assert at(looker.look()) == {"latch": 2.0}
+        listed.answers.clear()
+        assert at(looker.look()) == {"latch": 2.0}
+        listed.connected = [2]
+        assert at(looker.look()) == {"latch": 1.0}
+        listed.answers.set()
+        looker.close()
+
+
+@pytest.mark.usefixtures("of_many")
+def test_no_list_is_late_of_connections_that_are_not_all_known() -> None:
+    with one_that_waits() as thread:
+        listed = Listed((user(1, thread, "commit"),))
+        looker = looker_at(listed)
+        for listed.connected in ((), (2,), (1, 2)):
+            looker.look()
+            found = looker.look()
+            assert at(found) == {"commit": 1.0}
+        assert listed.asked_by == {threading.current_thread().name}
+        looker.close()
+
+
+@pytest.mark.usefixtures("of_many")
+def test_a_list_that_fails_late_ends_the_look_that_takes_it() -> None:
+    with one_that_waits() as thread:
         listed = Listed((user(1, thread),), connected=[1])
         looker = looker_at(listed)
         looker.look()
+        listed.answers.clear()
+        looker.look()
         listed.fails = SourceError(plain("it is gone"))
+        listed.answers.set()
         with pytest.raises(SourceError, match="it is gone"):
-            looker.look()
+            for _ in range(100):
+                looker.look()
+                time.sleep(0.01)
         looker.close()
+
+
+@pytest.mark.usefixtures("of_many")
+def test_the_end_waits_for_a_list_that_is_being_made() -> None:
+    with one_that_waits() as thread:
+        listed = Listed((user(1, thread),), connected=[1])
+        looker = looker_at(listed)
+        looker.look()
+        listed.answers.clear()
+        looker.look()
+        threading.Timer(0.1, listed.answers.set).start()
+        looker.close()
+        assert listed.answered == 2
+
+
+def test_of_many_open_files_a_sample_is_asked_where_they_lead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("loadstone.observe.answers._FILES_SEEN", 50)
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = server.getsockname()[1]
+        for _ in range(200):
+            opened.enter_context(socket.create_connection(("127.0.0.1", port)))
+            opened.enter_context(server.accept()[0]).sendall(b"x")
+        target = Target(host="127.0.0.1", port=port)
+        counts = [Answers(target).unread() for _ in range(40)]
+        assert fmean(counts) == pytest.approx(200, rel=0.15)
+
+
+def test_round_trips_are_those_of_the_users_connections() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        answers = Answers(Target(host="127.0.0.1", port=port))
+        assert answers.trips() is None
+        with socket.create_connection(("127.0.0.1", port)) as ours, server.accept()[0] as theirs:
+            ours.sendall(b"x")
+            theirs.recv(1)
+            fresh = Answers(answers.target)
+            fresh.unread()
+            trips = fresh.trips()
+        assert trips is not None
+        assert 0 < trips.least <= trips.usual < 1
 
 
 def test_threads_that_wait_for_their_clients_need_no_list() -> None:

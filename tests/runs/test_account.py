@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from loadstone.model.account import Account, DiskBytes, Disks, Memory, MemoryOf
+from loadstone.model.account import Account, DiskBytes, Disks, Memory, MemoryOf, Trips
 from loadstone.model.plan import Step
 from loadstone.model.records import LatencyNs
 from loadstone.runs.account import Driven, _is_paced, account_of, driven
@@ -261,6 +261,15 @@ def test_what_sessions_have_for_themselves_is_a_mean_over_moments() -> None:
     assert both.users == users.model_copy(update={"sessions": 20.0})
     assert both.others == MemoryOf(sessions=2.0, each=3e6, page_tables=0.0)
     assert memory_of([looks()]) is None
+
+
+def test_round_trips_are_means_over_the_looks_that_measured_them() -> None:
+    seen = looks(*[{"running": 3.0, "client": 7.0}] * 20)
+    found = account_of(a_load(), [seen], [THREADS])
+    assert found is not None and found.trips is None
+    seen.deltas |= {"trip_s": 0.5, "least_trip_s": 0.001, "trip_looks": 10.0}
+    both = account_of(a_load(), [seen, looks({"client": 5.0})], [THREADS, THREADS])
+    assert both is not None and both.trips == Trips(usual=0.05, least=0.0001)
 
 
 def test_without_looks_there_is_no_account() -> None:

@@ -36,12 +36,12 @@ COLD = 0.75
 time: a thread that wakes finds caches and branch predictors cold (docs/decisions/0045)."""
 
 DRAG = 0.1
-"""[P] How much longer the rest of an event took because of what is removed, for each time that
-that makes it longer, in logarithms: what holds the users also slows what they do elsewhere
+"""[P] What holds the users also slows what else they do, work too: without it the rest of an
+event's time, but think time, is multiplied by (new rate / old rate) ** -DRAG
 (docs/decisions/0045)."""
 
 DRAG_ERROR = 0.2
-"""[P] Its standard error, from one cause to the next."""
+"""[P] The standard error of that power, from one cause to the next."""
 
 RUN_ERROR = 0.034
 """[P] Standard error of a rate, relative to it, from one run to the next: the spread of runs alike,
@@ -80,14 +80,23 @@ def foretell(loop: ClosedLoop, remedy: Remedy) -> Foretold | None:
     # What is to make it faster does not make it slower.
     least = loop.tps * max(1 - of_rates, 0.0) if middle >= loop.tps else 0.0
     gained = math.log(max(middle / loop.tps, 1.0)) if remedy.removes else 0.0
+    rest = _rest(loop, remedy, middle)
     most = max(min((*loop.bounds, *remedy.bounds), default=math.inf), middle)
-    tps, error = min(middle * math.exp(DRAG * gained), most), NORMAL_80 * DRAG_ERROR * gained
+    tps = min(middle / (1 - rest * (1 - math.exp(-DRAG * gained))), most)
+    error = NORMAL_80 * DRAG_ERROR * gained * rest
     return Foretold(
         tps=tps,
         low=tps * math.exp(-_away(middle, max(middle - below, least), error)),
         high=tps * math.exp(_away(middle, middle + above, error)),
         now=loop.tps,
     )
+
+
+def _rest(loop: ClosedLoop, remedy: Remedy, tps: float) -> float:
+    """The part of an event's time that is no think time, nor set, at the rate with the remedy."""
+    system = System(loop, remedy)
+    still = system.after.get("idle", 0.0) + system.added_s
+    return max(1 - still * tps / system.users, 0.0)
 
 
 def _away(middle: float, bound: float, error: float) -> float:

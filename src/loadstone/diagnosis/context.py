@@ -192,6 +192,14 @@ class Case:
             return True
 
     @property
+    def is_on_loopback(self) -> bool:
+        """Whether the first target has an address of this machine alone, or a unix socket."""
+        try:
+            return any(parse_target_url(one.target)[0].is_local for one in self.step.targets[:1])
+        except TargetUrlError:  # in a folder that somebody has changed
+            return True
+
+    @property
     def mean_ms(self) -> float | None:
         """Mean time of an event."""
         self.reads.append(say("latency of events"))

@@ -11,6 +11,7 @@ from loadstone.analyse.closed_systems import Remedy
 from loadstone.analyse.cores import client_cores, load_cores
 from loadstone.analyse.foretelling import foretell
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import SYNC_WAITS
 from loadstone.model.account import Place
 from loadstone.model.ceilings import DISK, Resource
 from loadstone.model.error_codes import POSTGRESQL
@@ -109,6 +110,10 @@ def with_foretold(
     changed: tuple[Resource, ...] = (finding.acts_on,) if finding.acts_on else ()
     if finding.cause == "disk-cap":
         changed = DISK
+    elif finding.cause == "other-clients" and any(
+        claim.place in SYNC_WAITS for claim in finding.claims
+    ):
+        changed = (*changed, *DISK)  # whom commits wait for uses the disk as well
     is_limited = finding.cause not in _UNLIMITED
     ceilings = case.ceilings.get(case.step.step)
     loop = closed_loop(case.step, ceilings, changed, is_limited=is_limited)

@@ -106,11 +106,15 @@ def finding(
 def held(case: Case) -> Holds | None:
     """The time in which users wait for cores that others have, and for what others write.
 
-    Commits of all sessions go to the same log, and wait for all that is written there: others have
-    the part of these waits that they have of the bytes. `None`: their bytes are not counted.
+    Commits wait for what others have written into the same log, and onto the same disk. Nobody
+    counts whose the bytes in the log are: others' part is taken to be that of what all sessions
+    write, or of what the server's own threads do, if that is more. `None`: bytes are not counted.
     """
     disks = case.step.account.disks if case.step.account else None
-    written = disks.users.written + disks.others.written if disks else 0.0
-    if not disks or not written:
+    if disks is None:
+        return None
+    own = disks.own.written if disks.own else 0.0
+    written = max(disks.users.written + disks.others.written, own)
+    if not written:
         return None
     return part_of_waits(dict.fromkeys(SYNC_WAITS, disks.others.written / written))

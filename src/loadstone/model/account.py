@@ -153,6 +153,16 @@ class Memory(Frozen):
     others: MemoryOf | None = _said("other clients' sessions; null: there were none")
 
 
+class Trips(Frozen):
+    """Round trips on the users' connections, as the generator's kernel measures them."""
+
+    usual: float = _said("seconds, mean of the smoothed round trips")
+    least: float = _said(
+        "seconds, the least one since the server is looked at: that of a connection's first "
+        "packets, where later ones queue"
+    )
+
+
 class PlaceGain(Frozen):
     """How much more of the users' time a place holds in the slow seconds."""
 
@@ -257,6 +267,11 @@ class Account(Frozen):
         default=None,
         description="memory that sessions have for themselves; null: they are no processes, or "
         "were not read",
+    )
+    trips: Trips | None = Field(
+        default=None,
+        description="round trips to the servers or what is before them; null: not by TCP, or not "
+        "from this machine",
     )
     seen_running: float | None = Field(
         default=None,

@@ -1,15 +1,17 @@
 """Lists of sessions that are made in the background, where there are thousands of them.
 
 Among thousands of threads that want a core, the one that makes the list gets its fair share of one:
-some milliseconds of work take it seconds (sched-eevdf.rst). Looks at the threads need not wait.
+some milliseconds of work take it seconds (sched-eevdf.rst). Looks at the threads go on meanwhile.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Collection
 
 from loadstone.observe.sessions import Session, SessionList
+from loadstone.observe.threads import hurry
 
 _SOON_S = 0.5
 """How long a look waits for a list: what a later one says has been over for longer."""
@@ -21,14 +23,15 @@ class Listing:
     def __init__(self, sessions: SessionList) -> None:
         """Store whom to ask; nothing is asked yet."""
         self._sessions = sessions
-        self._made: _Made | None = None
-        self._asks: Callable[[], Collection[int] | None] = sessions.row_waiters
+        self._pending: _Pending | None = None
+        self._ask_row_waiters: Callable[[], Collection[int] | None] = sessions.row_waiters
+        self._cost_s = 0.0
         self.latest: tuple[Session, ...] = ()
 
     @property
-    def is_being_made(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether the server has been asked and has not answered: it can be asked nothing else."""
-        return self._made is not None
+        return self._pending is not None
 
     def make(self) -> None:
         """Make a new list, and wait for it.
@@ -36,58 +39,82 @@ class Listing:
         Raises:
             SourceError: the server does not answer.
         """
-        self.latest, self._asks = self._sessions.look(), self._sessions.row_waiters
+        self.latest = self._sessions.look()
+        self._ask_row_waiters = self._sessions.row_waiters
 
     def make_soon(self, *, with_waiters: bool) -> bool:
-        """Make a new list; returns whether it is there, and of this moment. Raises as `make`.
+        """Take the pending list, or ask for a new one; returns whether it says what is so now.
 
-        `with_waiters`: somebody may wait for a row's lock.
+        `with_waiters`: somebody may wait for a row's lock. Raises as `make`.
         """
-        if self._made:
-            self._take(0.0)
+        if self._pending:
+            self._take(self._pending, 0.0)
             return False
-        self._made = _Made(self._sessions, with_waiters=with_waiters)
-        return self._take(_SOON_S)
+        self._pending = _Pending(self._sessions, with_waiters=with_waiters)
+        return self._take(self._pending, _SOON_S)
 
     def row_waiters(self) -> Collection[int] | None:
         """Numbers of the sessions that waited for a row's lock when the latest list was made.
 
         `None`: not known. Raises as `make`.
         """
-        return None if self._made and self._asks == self._sessions.row_waiters else self._asks()
+        if self._pending and self._ask_row_waiters == self._sessions.row_waiters:
+            return None
+        return self._ask_row_waiters()
 
-    def _take(self, wait_s: float) -> bool:
-        """Take the list that is being made if it is there by then."""
-        made = self._made
-        if not made or not made.is_there(wait_s):
+    def cost_s(self) -> float:
+        """Seconds of a core that this process took for pending lists since the last call."""
+        cost_s, self._cost_s = self._cost_s, 0.0
+        return cost_s
+
+    def close(self) -> None:
+        """Wait for the pending list, as nobody else may use its connection before."""
+        if self._pending:
+            self._pending.end()
+
+    def _take(self, pending: _Pending, wait_s: float) -> bool:
+        """Take the pending list if it is there by then."""
+        if not pending.is_there(wait_s):
             return False
-        self._made = None
-        self.latest, self._asks = made.sessions, lambda: made.waiters
+        self._pending = None
+        self._cost_s += pending.cost_s
+        self.latest, self._ask_row_waiters = pending.sessions, lambda: pending.waiters
         return True
 
 
-class _Made:
+class _Pending:
     """A list that is being made."""
 
     def __init__(self, sessions: SessionList, *, with_waiters: bool) -> None:
         self.sessions: tuple[Session, ...] = ()
         self.waiters: Collection[int] | None = None
+        self.cost_s = 0.0
+        self._with_waiters = with_waiters
         self._failed: Exception | None = None
         self._thread = threading.Thread(
-            target=self._run, args=(sessions, with_waiters), name="loadstone list", daemon=True
+            target=self._run, args=(sessions,), name="loadstone list", daemon=True
         )
         self._thread.start()
 
-    def _run(self, sessions: SessionList, with_waiters: bool) -> None:
+    def _run(self, sessions: SessionList) -> None:
+        hurry(on=False)
         try:
             self.sessions = sessions.look()
-            self.waiters = sessions.row_waiters() if with_waiters else None
+            self.waiters = sessions.row_waiters() if self._with_waiters else None
         except Exception as error:  # raised in the thread that asks for the list
             self._failed = error
+        self.cost_s = time.thread_time()
 
     def is_there(self, wait_s: float) -> bool:
         """Whether the list is there by then; raises what asking for it did."""
         self._thread.join(wait_s)
+        if self._thread.is_alive():
+            return False
         if self._failed:
             raise self._failed
-        return not self._thread.is_alive()
+        return True
+
+    def end(self) -> None:
+        """Wait until it is there, or has failed, and ask nothing more."""
+        self._with_waiters = False
+        self._thread.join()

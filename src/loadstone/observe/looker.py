@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from loadstone.model.account import THREADS_SEEN, VIEW, WHY
 from loadstone.model.message import say
@@ -17,7 +18,7 @@ from loadstone.observe.answers import Answers
 from loadstone.observe.listing import Listing
 from loadstone.observe.locks import Locks
 from loadstone.observe.polls import Polls
-from loadstone.observe.sessions import Seat, Session, SessionList, base_name, seat_of
+from loadstone.observe.sessions import Says, Seat, Session, SessionList, base_name, seat_of
 from loadstone.observe.thread_counts import Grown, ThreadCounts, sample_of
 from loadstone.observe.threads import Doing, Kind, Scheduled, Threads, hurry
 
@@ -44,8 +45,15 @@ ELSEWHERE = say("the server's process is not on this machine")
 _BYTES_EVERY_S = 1.0
 """How often bytes moved by threads, and memory, are read: they divide nobody's time."""
 
+_TRIPS_EVERY_S = 1.0
+"""How often round trips are read: the kernel has smoothed them."""
+
 _QUEUE_EVERY_S = 1.0
 """How often a pooler is asked for the time that it counts."""
+
+
+_SaidBy = Literal["threads", "a list", "a late list"]
+"""What says where sessions are."""
 
 
 class _Kind:
@@ -117,9 +125,8 @@ class Looker:
     _listed_s: float = -_LISTED_FOR_S
     """When the latest list was asked for that was not late, on the monotonic clock."""
     _own: Scheduled | None = None
-    _costs_s: dict[bool, float] = field(default_factory=dict)
-    """Seconds of a core that a look takes, by whether it has to do without a list that is late: the
-    mean of the latest ones."""
+    _cost_s: float | None = None
+    """Seconds of a core that a look takes: the mean of the latest ones."""
     _locks: Locks = field(default_factory=Locks)
     _polls: Polls = field(default_factory=Polls)
     _looked_s: float = 0.0
@@ -129,6 +136,7 @@ class Looker:
     _queued_s: float | None = None
     """What a pooler had counted when it was last asked, and when that was."""
     _asked_pooler_s: float = -_QUEUE_EVERY_S
+    _trips_s: float = -_TRIPS_EVERY_S
     made: Mapping[str, float] = field(default_factory=dict)
     """What the questions until the last look made."""
 
@@ -142,43 +150,98 @@ class Looker:
             SourceError: the server does not answer.
         """
         began_s, began_cpu_s = time.monotonic(), time.thread_time()
+        found = self._look(began_s)
+        own_s = time.thread_time() - began_cpu_s + self._listing.cost_s()
+        cost_s = own_s + self._asked_s(time.monotonic() - began_s)
+        found["looking_s"] = cost_s
+        before_s = cost_s if self._cost_s is None else self._cost_s
+        self._cost_s = before_s + (cost_s - before_s) / _COSTS_AVERAGED
+        return found
+
+    def _look(self, began_s: float) -> dict[str, float]:
         self._sampled = sample_of(self._ours)
         doing = self.threads.doing(self._sampled) if self.threads else {}
         unread = self.answers.unread()
         if self._users > THREADS_SEEN:
             # A list of thousands takes tens of milliseconds, which others need as much.
             hurry(on=False)
-        is_told = self._tell_all(doing, unread)
-        is_new = not is_told and self._is_listed(began_s, doing)
-        is_late = not is_told and not is_new
+        said = self._said_by(began_s, doing, unread)
         sessions = self._listing.latest
         self._learn()
+        if said == "a late list":
+            if not self._are_listed():
+                return {}  # users have connected since, and nobody knows by which threads
+            sessions = self._still_there(sessions)
         ours = [one for one in sessions if one.whose == "ours"]
-        if not len(ours) / 2 <= self._users <= 2 * len(ours):
-            self.forget_costs()  # so many more or fewer cost something else
-        self._users = len(ours)
+        self._expect(len(ours))
         found: dict[str, float] = {}
-        if is_late and {one.number for one in ours} != set(self.sessions.load()):
-            return found  # whose threads are whose is not known yet
         # A session whose thread was not known before the look was not seen.
         seen = [one for one in ours if one.thread in doing] if self.threads else ours
         if seen or not ours:
-            if is_told:
+            if said == "threads":
                 # What the list said of them is of an earlier moment.
                 seen = [replace(one, says="works") for one in seen]
-            found = _counted(self._seats(seen, doing), len(ours))
+            is_late = said == "a late list"
+            found = _counted(self._seats(seen, doing, is_late=is_late), len(ours))
             if unread:
                 found |= _moments("unread", unread, found.get("at.running", 0.0))
             if self.sessions.sees_others:
                 found["others"] = sum(
                     one.whose == "other" and one.says != "waits for the client" for one in sessions
                 )
-        found |= self._counted_by_threads(sessions) | self._made_since() | self._queued_since()
-        cost_s = time.thread_time() - began_cpu_s + self._asked_s(time.monotonic() - began_s)
-        found["looking_s"] = cost_s
-        before_s = self._costs_s.get(is_late, cost_s)
-        self._costs_s[is_late] = before_s + (cost_s - before_s) / _COSTS_AVERAGED
-        return found
+        counted = self._counted_by_threads(sessions) | self._made_since() | self._queued_since()
+        return found | counted | self._trips()
+
+    def _trips(self) -> dict[str, float]:
+        """Round trips of the users' connections, as their kernel measures them; once a second."""
+        now_s = time.monotonic()
+        if now_s - self._trips_s < _TRIPS_EVERY_S:
+            return {}
+        self._trips_s, trips = now_s, self.answers.trips()
+        if trips is None:
+            return {}
+        return {"trip_s": trips.usual, "least_trip_s": trips.least, "trip_looks": 1.0}
+
+    def _said_by(self, began_s: float, doing: Mapping[int, Doing], unread: float) -> _SaidBy:
+        """What says where the sessions are: a list is made where the threads alone do not.
+
+        Where thousands want a core, a list may be late. Then what the threads do counts, and what
+        the list says of a session is the best guess at what it waits for in memory.
+
+        Args:
+            began_s: when the threads were looked at, on the monotonic clock.
+            doing: what they did.
+            unread: how many users have an answer that waits to be read.
+        """
+        if self._tell_all(doing, unread):
+            return "threads"
+        may_be_late = self._users > THREADS_SEEN and self.threads and self._are_listed()
+        if may_be_late or self._listing.is_pending:
+            is_blocked = any(one.kind in _NAMED_BY_THE_LIST for one in doing.values())
+            if not self._listing.make_soon(with_waiters=is_blocked):
+                return "a late list"
+        else:
+            self._listing.make()
+        self._listed_s = self._looked_s = began_s
+        self._answered_s = time.monotonic()
+        return "a list"
+
+    def _are_listed(self) -> bool:
+        """Whether the latest list has all connections that the load has now."""
+        connections = set(self.sessions.connections())
+        return bool(connections) and connections <= {one.number for one in self._listing.latest}
+
+    def _still_there(self, sessions: Sequence[Session]) -> tuple[Session, ...]:
+        """Without those of the load that have left since they were listed."""
+        connections = set(self.sessions.connections())
+        return tuple(one for one in sessions if one.whose != "ours" or one.number in connections)
+
+    def _expect(self, users: int) -> None:
+        """So many more or fewer of thousands of sessions make a look cost something else."""
+        most, least = max(users, self._users), min(users, self._users)
+        if most > THREADS_SEEN and most > 2 * least:
+            self.forget_costs()
+        self._users = users
 
     def _tell_all(self, doing: Mapping[int, Doing], unread: float) -> bool:
         """Whether the threads alone say where their sessions are: a list costs more than they do.
@@ -194,30 +257,10 @@ class Looker:
         is_fresh = time.monotonic() - self._listed_s < _LISTED_FOR_S
         return is_known and is_fresh and not may_be_else and not kinds & _NAMED_BY_THE_LIST
 
-    def _is_listed(self, began_s: float, doing: Mapping[int, Doing]) -> bool:
-        """Make a list; returns whether it is there, and not late: then the threads have to do.
-
-        `began_s`: when the threads were looked at, on the monotonic clock.
-        """
-        are_many = max(self._users, len(self.sessions.load())) > THREADS_SEEN
-        may_be_late = are_many and self.facts.get(VIEW) == "threads"
-        if may_be_late or self._listing.is_being_made:
-            is_blocked = any(one.kind in _NAMED_BY_THE_LIST for one in doing.values())
-            is_there = self._listing.make_soon(with_waiters=is_blocked)
-        else:
-            self._listing.make()
-            is_there = True
-        if is_there:
-            self._listed_s = self._looked_s = began_s
-            self._answered_s = time.monotonic()
-        return is_there
-
     @property
     def mean_wait_s(self) -> float:
         """The mean time until the next look, so that looks like the latest cost little enough."""
-        is_late = self._listing.is_being_made
-        cost_s = self._costs_s.get(is_late, self._costs_s.get(False, 0.0))
-        return max(cost_s / MOST_OF_A_CORE, SHORTEST_S)
+        return max((self._cost_s or 0.0) / MOST_OF_A_CORE, SHORTEST_S)
 
     @property
     def least_wait_s(self) -> float:
@@ -226,10 +269,11 @@ class Looker:
 
     def forget_costs(self) -> None:
         """Do not judge further looks by what those so far took."""
-        self._costs_s.clear()
+        self._cost_s = None
 
     def close(self) -> None:
-        """Close the files of threads."""
+        """Close the files of threads, and wait for a list that is being made."""
+        self._listing.close()
         if self.threads:
             self.threads.close()
 
@@ -247,25 +291,37 @@ class Looker:
         if why is not None:
             self.facts[WHY] = why
 
-    def _seats(self, seen: Sequence[Session], doing: Mapping[int, Doing]) -> list[Seat | None]:
+    def _seats(
+        self, seen: Sequence[Session], doing: Mapping[int, Doing], *, is_late: bool
+    ) -> list[Seat | None]:
         rows = self._row_waiters(seen, doing)
         return [
-            self._seat(one, doing.get(one.thread) if one.thread else None, rows) for one in seen
+            self._seat(one, doing.get(one.thread) if one.thread else None, rows, is_late=is_late)
+            for one in seen
         ]
 
-    def _seat(self, one: Session, doing: Doing | None, rows: Collection[int] | None) -> Seat | None:
+    def _seat(
+        self, one: Session, doing: Doing | None, rows: Collection[int] | None, *, is_late: bool
+    ) -> Seat | None:
+        waits_for_data = doing and doing.kind in ("polling", "receiving")
+        # An old list does not know whose turn it is.
+        says: Says = "works" if is_late and waits_for_data else one.says
         if doing and one.thread and doing.kind == "polling" and doing.address:
             is_settled = one.since_s > self._answered_s - self._looked_s
-            return self._polls.seat(one.thread, doing, one.says, is_settled=is_settled)
+            return self._polls.seat(one.thread, doing, says, is_settled=is_settled)
         kind = self.sessions.file_kind(base_name(doing.file)) if doing and doing.file else ""
         seat = seat_of(
             doing,
-            one.says,
+            says,
             waits_for_row=None if rows is None else one.number in rows,
             file_kind=kind,
             unnamed_sleep=self.sessions.unnamed_sleep,
         )
-        return self._locks.named(doing.address, seat) if doing and doing.kind == "futex" else seat
+        if not doing or doing.kind != "futex":
+            return seat
+        # What a late list says names no lock for good.
+        known = self._locks.named(doing.address, None if is_late else seat)
+        return known or seat if is_late else known
 
     def _row_waiters(
         self, seen: Sequence[Session], doing: Mapping[int, Doing]
@@ -311,8 +367,6 @@ class Looker:
     def _asked_s(self, wall_s: float) -> float:
         """What the look took of the server's cores: counted, or else at most the time it took."""
         own = self.sessions.thread
-        if self._listing.is_being_made and own is None:
-            return 0.0
         if self.threads is None or own is None:
             return max(wall_s - self.sessions.round_trip_s(), 0.0)
         now = self.threads.scheduled([own]).get(own)

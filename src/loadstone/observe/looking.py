@@ -41,9 +41,11 @@ class LookingSource:
     for a core, within `counted_s`; `read_bytes`, `written_bytes`: what they moved from and to
     disks, within `bytes_counted_s`. `memory_bytes`: at each of `memory_looks` moments, bytes that
     the processes of `memory_sessions` sessions have for themselves; `page_table_bytes`: those of
-    page tables. `queued_s`: seconds that users waited before a pooler, within `queue_counted_s`.
-    `others_` before these names: the same of other clients' sessions. `looking_s`: seconds of a
-    core that the looks took. `own_COUNTER`: what their questions made the server do.
+    page tables. `trip_s`, `least_trip_s`: round trips of users' connections, usual and least, at
+    each of `trip_looks`. `queued_s`: seconds that users waited before a pooler, within
+    `queue_counted_s`. `others_` before these names: the same of other clients' sessions.
+    `looking_s`: seconds of a core that the looks took. `own_COUNTER`: what their questions made the
+    server do.
     """
 
     def __init__(

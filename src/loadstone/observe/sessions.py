@@ -57,6 +57,9 @@ class Session:
     """Time since its statement began or ended, as far as the list says; else zero."""
 
 
+LISTED_S = 30.0
+"""How long a list may take: among thousands of threads that want a core, seconds."""
+
 OWN = "own_"
 """Before the name of a counter of the server: the part of it that our own questions caused."""
 
@@ -71,8 +74,11 @@ class SessionList(Protocol):
             SourceError: the server does not answer, or refuses.
         """
 
-    def load(self) -> Collection[int]:
-        """Numbers of the load's connections now; none, if they are not known."""
+    def connections(self) -> Collection[int]:
+        """Numbers of the load's connections now; none, if they are not known.
+
+        Those that were closed within the last second count as well.
+        """
 
     def row_waiters(self) -> Collection[int] | None:
         """Numbers of the sessions that wait for a row's lock; `None`: not known.

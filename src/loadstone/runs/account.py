@@ -20,6 +20,7 @@ from loadstone.model.account import (
     AccountEntry,
     Known,
     Place,
+    Trips,
     View,
 )
 from loadstone.model.plan import Step
@@ -133,6 +134,7 @@ def account_of(
         cores=cores_of(looked, hosts) if view == "threads" else None,
         disks=disks_of(looked, hosts) if view == "threads" else None,
         memory=memory_of(looked) if view == "threads" else None,
+        trips=_trips(looked),
         seen_running=_share_running(load, looked) if view == "threads" else None,
         looking=_rate(looked, "looking_s"),
         why=next((fact[WHY] for fact in facts if WHY in fact), None),
@@ -231,6 +233,17 @@ def _share_running(load: Driven, looked: Sequence[SourceSums]) -> float:
     """As the looks saw it; what the kernel counted is in the entries."""
     means = (sums.deltas["at.running"] / sums.deltas["looks"] for sums in looked)
     return sum(means) / load.users
+
+
+def _trips(looked: Sequence[SourceSums]) -> Trips | None:
+    """Mean over the looks at all servers."""
+    looks = sum(sums.deltas["trip_looks"] for sums in looked)
+    if not looks:
+        return None
+    usual, least = (
+        sum(sums.deltas[name] for sums in looked) / looks for name in ("trip_s", "least_trip_s")
+    )
+    return Trips(usual=usual, least=least)
 
 
 def _by_clocks(load: Driven, outside: _Outside) -> list[AccountEntry]:

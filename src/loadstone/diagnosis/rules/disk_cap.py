@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from loadstone.diagnosis.context import Case, HostField
 from loadstone.diagnosis.cpu import IDLE, outside, own_share
-from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import (
+    CORES,
+    PAGE_READS,
+    PAGE_WAITS,
+    SYNC_WAITS,
+    Holds,
+    part_of,
+    parts_of,
+)
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.account import Place
 from loadstone.model.ceilings import DISK, RESOURCES, Ceiling, Resource
@@ -60,6 +68,11 @@ class _Limit:
 
 
 _WRITES = (*SYNC_WAITS, *PAGE_WAITS)
+_FOR_THREADS: tuple[Place, ...] = ("admission", "latch")
+"""Waits that end when another session's thread has gone on, whatever that is at."""
+
+_ON_THEIR_OWN: tuple[Place, ...] = (*CORES, "disk write", "log sync", "binlog sync")
+"""Where else but at a read a thread is that waits for no other."""
 
 _LIMITS = (
     _Limit(
@@ -134,7 +147,9 @@ def _holds(case: Case) -> Holds | None:
     """Of the waits for such operations what is none of the disk's own time.
 
     What waits for the limit is not in the disk's queue yet (Little's law for both). A cause of many
-    operations has what the disk itself takes for them. `None`: no limit of a group is reached.
+    operations has what the disk itself takes for them. Of the waits for another session's thread it
+    has the part that reads have among all threads which wait for no other [P]. `None`: no limit of
+    a group is reached.
     """
     found, account, queue = _reached(case), case.step.account, case.host("disk_queue")
     if found is None or account is None or queue is None:
@@ -142,7 +157,12 @@ def _holds(case: Case) -> Holds | None:
     waiting = account.users * account.share_of(*found.of.places)
     if not waiting:
         return None
-    return parts_of(dict.fromkeys(found.of.places, max(1 - queue / waiting, 0.0)), outer=True)
+    part = max(1 - queue / waiting, 0.0)
+    parts: dict[Place, float] = dict.fromkeys(found.of.places, part)
+    reads, others = account.share_of(*PAGE_READS), account.share_of(*_ON_THEIR_OWN)
+    if found.of.places == PAGE_READS and reads:
+        parts |= dict.fromkeys(_FOR_THREADS, part * reads / (reads + others))
+    return parts_of(parts, outer=True)
 
 
 def _asked(case: Case, limit: _Limit) -> float:

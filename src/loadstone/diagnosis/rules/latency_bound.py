@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import FULL, IDLE, busy_share, outside, own_share
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.line_full import packets_queue
 from loadstone.diagnosis.trials import more_users
 from loadstone.diagnosis.unexplained import nameless_wait, stalled
 from loadstone.model.figure import Number, Percent
@@ -125,6 +126,8 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
     share = min(_trips(case, statements) * trip_ms / mean_ms, 1.0) if mean_ms else 0.0
     # A row stays locked while its holder's statements travel: who waits for it waits for that.
     waits = due_to(case, "way")
+    if packets_queue(case) is not None:
+        return None  # it is near, and the line is full
     if trip_ms < FAR_MS or away + waits < AWAY or share + waits < TRAVELS:
         return None
     return Finding(

@@ -54,6 +54,14 @@ ON_THE_WAY = 0.25
 TRIPS = 5.0
 """[P] That time by the event's statements at their shortest, from which answers queue."""
 
+TRAVELLING = 0.5
+"""[P] The usual round trip must be at least this part of a statement's time on the way; else that
+time is spent in somebody's hands."""
+
+ACKNOWLEDGED_S = 0.045
+"""A shorter round trip may be the time of a relay on the way: an acknowledgement rides on the
+answer, unless there is none for 40 ms (TCP_DELACK_MIN in include/net/tcp.h)."""
+
 DOUBTFUL = 0.4
 """Confidence on a host that others fill: a thread that waits for a core before it reads its
 statement counts as a user in the network.
@@ -146,10 +154,14 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     flat = None if full else _flat_since(case, bytes_now)
     is_stuck = (blocked or 0.0) >= BLOCKED and not full
     queued, trips = _queued(case, waiting, busy), _on_the_way(case)
+    packets = None if full else packets_queue(case)
     if flat is None and (packet_loss.wait_share(case) or 0.0) >= packet_loss.SHARE:
         return None
-    if flat is None and not is_stuck and queued is None and trips is None:
+    if flat is None and not is_stuck and queued is trips is packets is None:
         return None
+    if packets is not None:
+        counter = say("a round trip by the least one")
+        evidence.append(case.seen(counter, packets, plain(""), QUEUED))
     if queued is not None:
         counter = say("a statement's median time by its shortest")
         evidence.append(case.seen(counter, queued, plain(""), QUEUED))
@@ -229,6 +241,23 @@ def _on_the_way(case: Case) -> float | None:
     way = account.share_of("way")
     times = way * account.users * case.step.seconds / shortest_s
     return times if way >= ON_THE_WAY and times >= TRIPS else None
+
+
+def packets_queue(case: Case) -> float | None:
+    """The usual round trip by the least one, if packets queue for most of a statement's way.
+
+    Of a server that is far away both are long. Where a relay on this machine holds data back, the
+    usual one may be as long as it takes for an acknowledgement to ride on the answer.
+    """
+    account, qps = case.step.account, case.step.qps
+    if account is None or account.view != "threads" or account.trips is None or not qps:
+        return None
+    usual, least = account.trips.usual, account.trips.least
+    way = account.share_of("way")
+    is_there = way >= ON_THE_WAY and usual >= TRAVELLING * way * account.users / qps
+    shortest = ACKNOWLEDGED_S if case.is_on_loopback else SLOW_MS / 1000
+    is_long = least > 0 and usual >= QUEUED * least and usual >= shortest
+    return usual / least if is_there and is_long else None
 
 
 def _bytes(case: Case) -> float | None:

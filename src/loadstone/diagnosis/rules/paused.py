@@ -14,17 +14,19 @@ SHARE = 0.1
 """[P] Share of the samples of the process, one per second, that find it stopped."""
 
 LOOKS = 2.0
-"""[P] The fewest such samples: one alone may be chance. If users stall repeatedly one is enough, as
-a short step has few samples.
-"""
+"""[P] The fewest such samples that say for how long. One alone says that it was stopped: no process
+is ever in that state by itself. If users stall repeatedly one is enough: a short step has few."""
+
+ONCE = 0.5
+"""Confidence in the share that follows from one sample."""
 
 
 def judge(case: Case) -> Finding | None:
     """State T (proc(5)): SIGSTOP, SIGTSTP or a debugger. A process that waits for cores is in R."""
     stopped = case.needed(case.host_mean("process.stopped"))
-    enough = 1.0 if stalled(case) else LOOKS
-    if stopped < SHARE or round(stopped * case.step.seconds, 3) < enough:
+    if stopped < SHARE:
         return None
+    is_sure = stalled(case) or round(stopped * case.step.seconds, 3) >= LOOKS
     return Finding(
         cause="server-paused",
         group="ceiling",
@@ -35,7 +37,7 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=(case.seen(plain("process.stopped"), stopped, say("of the time"), SHARE),),
         share=min(stopped, 1.0),
-        confidence=0.95,
+        confidence=0.95 if is_sure else ONCE,
         remedy=say("Find what stops it: a debugger, gcore or pstack, a backup that sends SIGSTOP."),
     )
 

@@ -18,13 +18,13 @@ from loadstone.model.target import Endpoint
 from loadstone.mysql.processlist import GREETED, number_of
 from loadstone.observe.mysql.own_tables import OwnTables
 from loadstone.observe.mysql.server import NO_RIGHT, NOT_THERE, lists_pool_queues, reason, release
-from loadstone.observe.sessions import Says, Session, Whose
+from loadstone.observe.sessions import LISTED_S, Says, Session, Whose
 from loadstone.observe.source import SourceError
 from loadstone.observe.threads import Threads
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
-_TIMEOUTS = Timeouts(connect_s=3, statement_s=30)
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=LISTED_S)
 
 _UNIT, _RECORD = "\x1f", "\x1e"
 
@@ -194,7 +194,7 @@ class MysqlSessions:
             rows.append(own)
         return rows
 
-    def load(self) -> Collection[int]:
+    def connections(self) -> Collection[int]:
         """Numbers of the load's connections now; none, if they are not known."""
         return self.of_the_load() if self._is_direct else ()
 

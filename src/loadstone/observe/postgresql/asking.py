@@ -10,7 +10,7 @@ import pg8000
 
 from loadstone.model.message import plain, say
 from loadstone.model.target import Endpoint
-from loadstone.observe.postgresql.opened import opened
+from loadstone.observe.postgresql.opened import ANSWERED_S, opened
 from loadstone.observe.postgresql.questions import Questions
 from loadstone.observe.source import SourceError
 from loadstone.postgresql.errors import text_of
@@ -26,6 +26,8 @@ class Asking:
     endpoint: Endpoint
     begin: Callable[[Questions], None]
     """Called with the questions of each new connection; raises as they do."""
+    answered_s: float = ANSWERED_S
+    """How long an answer may take."""
     _questions: Questions | None = None
 
     @contextlib.contextmanager
@@ -52,7 +54,7 @@ class Asking:
                 questions.connection.close()
 
     def _connect(self) -> Questions:
-        self._questions = questions = Questions(opened(self.endpoint))
+        self._questions = questions = Questions(opened(self.endpoint, self.answered_s))
         self.begin(questions)
         return questions
 

@@ -10,11 +10,11 @@ from loadstone.postgresql.login_errors import NOT_THAT_DATABASE
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
-_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
-"""The second one is also the server's own limit (statement_timeout)."""
+ANSWERED_S = 5.0
+"""How long most questions may take, by the server's own limit (statement_timeout) as well."""
 
 
-def opened(endpoint: Endpoint) -> Connection:
+def opened(endpoint: Endpoint, answered_s: float = ANSWERED_S) -> Connection:
     """Log in, if possible to a database that no load uses.
 
     Each question is a transaction of the database that it is asked in, and the load's database is
@@ -23,9 +23,10 @@ def opened(endpoint: Endpoint) -> Connection:
     Raises:
         TargetError: the server cannot be reached, or refuses the login.
     """
+    timeouts = Timeouts(connect_s=3, statement_s=answered_s)
     try:
-        return connect(endpoint, _TIMEOUTS, database=MAINTENANCE)
+        return connect(endpoint, timeouts, database=MAINTENANCE)
     except TargetError as error:
         if code_of(error) not in NOT_THAT_DATABASE:
             raise
-    return connect(endpoint, _TIMEOUTS, database=None)
+    return connect(endpoint, timeouts, database=None)

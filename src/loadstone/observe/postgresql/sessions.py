@@ -18,7 +18,7 @@ from loadstone.observe.postgresql.pooler import Pooler
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.wait_events import said_by
 from loadstone.observe.processes import Processes
-from loadstone.observe.sessions import Session, Whose
+from loadstone.observe.sessions import LISTED_S, Session, Whose
 from loadstone.observe.threads import Threads
 from loadstone.postgresql.activity import HIDDEN
 from loadstone.postgresql.administration import APPLICATION
@@ -76,7 +76,7 @@ class PostgresSessions:
     """The server itself answers: the load's connections are its processes."""
 
     def __post_init__(self) -> None:
-        self._asking = Asking(self.endpoint, self._begin)
+        self._asking = Asking(self.endpoint, self._begin, LISTED_S)
         self._pooler = Pooler(self.endpoint)
 
     def look(self) -> tuple[Session, ...]:
@@ -93,7 +93,7 @@ class PostgresSessions:
         self._drives = self._drives or bool(ours)
         return tuple(self.session(row, ours) for row in rows if len(row) == _FIELDS)
 
-    def load(self) -> Collection[int]:
+    def connections(self) -> Collection[int]:
         """Numbers of the load's connections now; none, if they are not known."""
         return self.of_the_load() if self._is_direct else ()
 

@@ -13,8 +13,8 @@ from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in, sentences
 
-SHARE = 0.3
-"""[P] Share of the users' time (DIAGNOSIS 10)."""
+SHARE = 0.1
+"""[P] Share of the users' time, as of every other lock."""
 
 DEADLOCKS = 0.01
 """[P] Deadlocks per event (DIAGNOSIS 10)."""
