@@ -92,7 +92,7 @@ def _run(
 
 
 def _judged(runs: Sequence[Ran]) -> Ran:
-    """The first run with the fault in which it acted: a client beside may not have come to it."""
+    """The first run with the fault in which it acted: another client may never have come to it."""
     there = [run for run in runs if run.with_fault]
     return next((run for run in there if run.driven.effect.bites), there[0])
 
