@@ -272,6 +272,7 @@ def test_a_single_users_core_is_no_hot_core() -> None:
         users=1,
         host={"busiest_core": 0.99, "cpu_idle": 0.7, "cpu_user": 0.2},
         rates={"row_lock_time_s": 0.0},
+        means={"row_lock_current_waits": 0.0},
     )
     assert above_notes(diagnosis_of(a_case(alone))) == []
 

@@ -146,7 +146,12 @@ def test_what_a_person_limits_is_named_before_the_cores_that_it_fills() -> None:
 
 
 def test_users_in_their_commit_are_told_of_before_it_is_said_that_they_are_few() -> None:
-    waiting = Made(users=2, means={"state.commit": 1.6}, host=IDLE)
+    waiting = Made(
+        users=2,
+        means={"state.commit": 1.6, "row_lock_current_waits": 0.0},
+        rates={"row_lock_time_s": 0.0},
+        host=IDLE,
+    )
     found = diagnosis_of(a_case(waiting))
     assert [one.cause for one in found.findings][:2] == ["commit-flush", "few-users"]
     assert above_notes(found) == []
