@@ -23,6 +23,7 @@ from loadstone.observe.host_environment import (
 from loadstone.observe.latest import Scale, space
 from loadstone.observe.process import ticks_in, times_in
 from loadstone.observe.source import SourceError
+from loadstone.observe.stops import Stops
 
 _CHUNK = 65536
 _SEARCH_AGAIN_S = 2.0
@@ -62,6 +63,7 @@ class LocalHost:
         self._searched_s = 0.0
         self._files = OpenFiles()
         self._host: Host | None = None
+        self._stops: Stops | None = None
 
     def read(self) -> Reading:
         """Read all current figures.
@@ -84,7 +86,7 @@ class LocalHost:
         return Reading(
             at_s=(began + ended) / 2,
             counters=figures.counters | self._of_between(),
-            gauges=figures.gauges | data_space(self._datadir, self._pid),
+            gauges=figures.gauges | self._stopped() | data_space(self._datadir, self._pid),
             facts=figures.facts,
         )
 
@@ -107,6 +109,14 @@ class LocalHost:
                 on_socket=self._peer is None,
             )
         )
+
+    def _stopped(self) -> dict[str, float]:
+        """For which part of the time since the last reading the process was stopped."""
+        if self._pid is None:
+            return {}
+        self._stops = self._stops or Stops(self._pid)
+        share = self._stops.share()
+        return {} if share is None else {"process.stopped": share}
 
     def _texts(self, host: Host) -> dict[str, str]:
         texts = self._files.texts(host.paths)
@@ -135,11 +145,18 @@ class LocalHost:
         pid = self._find()
         if pid is not None and pid != self._pid:
             self._pid, self._host = pid, None
+            self._end_stops()
 
     def close(self) -> None:
         """Close the files."""
         self._files.close()
         self._host = None
+        self._end_stops()
+
+    def _end_stops(self) -> None:
+        stops, self._stops = self._stops, None
+        if stops:
+            stops.close()
 
     def _learn(self) -> Host:
         peer = None if self._peer is None else address_of_peer(self._peer)
