@@ -93,6 +93,7 @@ def test_each_counter_lies_between_two_looks_of_psutil(tmp_path: Path) -> None:
     with local(os.getpid()) as source, writing(tmp_path):
         source.read()
         before, reading, after = psutils(), source.read(), psutils()
+        threads = psutil.Process().num_threads()
     shared = before.keys() & after.keys() & reading.counters.keys()
     assert {"cpu.0.user_s", "context_switches", "nic.lo.bytes_out", "process.cpu_user_s"} <= shared
     assert any(name.startswith("disk.") for name in shared)
@@ -106,7 +107,7 @@ def test_each_counter_lies_between_two_looks_of_psutil(tmp_path: Path) -> None:
     memory = psutil.virtual_memory()
     assert reading.gauges["memory.total_bytes"] == memory.total
     assert reading.gauges["memory.available_bytes"] == pytest.approx(memory.available, rel=0.05)
-    assert reading.gauges["process.threads"] == psutil.Process().num_threads()
+    assert reading.gauges["process.threads"] == threads
     assert reading.facts["cores_online"] == str(psutil.cpu_count())
 
 

@@ -54,7 +54,7 @@ def test_the_part_of_the_time_in_which_a_process_was_stopped(
 
 
 def test_a_reading_has_the_time_since_the_one_before(sleeper: subprocess.Popen[bytes]) -> None:
-    source = LocalHost(SourceName(role="host"), pid=sleeper.pid)
+    source = LocalHost(SourceName(role="server-host"), pid=sleeper.pid)
     assert source.read().gauges["process.stopped"] == 0.0
     sleeper.send_signal(signal.SIGSTOP)
     time.sleep(0.3)
