@@ -355,3 +355,17 @@ def test_who_waits_for_who_reads_waits_for_the_limit_of_reads() -> None:
     assert first(found) == ["disk-cap"]
     claimed = by_place(found.findings[0])
     assert claimed == {"disk read": pytest.approx(0.24), "latch": pytest.approx(0.6 * 0.24 / 0.3)}
+
+
+def test_waits_that_are_not_in_the_disk_s_queue_are_the_group_s_limit() -> None:
+    """Each of the few syncs is several writes, of which nobody counts whose they are."""
+    figures = {"disk_write_iops": 73.0, "disk_read_iops": 0.0, "disk_queue": 0.016}
+    made = Made(
+        host=IDLE | figures,
+        host_means={"cgroup.disk.vda.write_iops": 91.0},
+        rates={"log_syncs": 4.8, "binlog_syncs": 3.8, "pages_flushed": 1.2},
+    )
+    account = an_account(log_sync=0.04, binlog_sync=0.05, commit=0.9)
+    assert first(diagnosed(made, account)) == ["disk-cap"]
+    queued = made.but(host=IDLE | figures | {"disk_queue": 0.9})
+    assert first(diagnosed(queued, account)) == ["commit-flush"]

@@ -29,6 +29,10 @@ USED = 0.8
 PART = 0.2
 """[P] Share of a group's limit that the server itself requests: one sync is several operations."""
 
+IN_THE_QUEUE = 0.1
+"""[P] Requests in the disk's queue for each thread that waits for one, below which a limit keeps
+them from it."""
+
 AWAY = 0.5
 """[P] Share of the users' time outside the server above which it does not wait for a disk."""
 
@@ -73,6 +77,9 @@ _FOR_THREADS: tuple[Place, ...] = ("admission", "latch")
 
 _ON_THEIR_OWN: tuple[Place, ...] = (*CORES, "disk write", "log sync", "binlog sync")
 """Where else but at a read a thread is that waits for no other."""
+
+_AT_DISKS: frozenset[Place] = frozenset(("disk read", "disk write", "log sync", "binlog sync"))
+"""Where a thread itself waits for a disk."""
 
 _LIMITS = (
     _Limit(
@@ -137,7 +144,7 @@ def _reached(case: Case) -> _Reached | None:
         used = case.host(each.figure)
         if not limit or not used or used < USED * limit:
             continue
-        if each.asked and _asked(case, each) < PART * limit:
+        if each.asked and _asked(case, each) < PART * limit and not _waits_before(case, each):
             continue
         return _Reached(each, limit, used)
     return None
@@ -163,6 +170,18 @@ def _holds(case: Case) -> Holds | None:
     if found.of.places == PAGE_READS and reads:
         parts |= dict.fromkeys(_FOR_THREADS, part * reads / (reads + others))
     return parts_of(parts, outer=True)
+
+
+def _waits_before(case: Case, limit: _Limit) -> bool:
+    """Whether threads wait for such operations that are not in the disk's queue yet.
+
+    The group keeps them from it (Little's law for both).
+    """
+    account, queue = case.step.account, case.host("disk_queue")
+    if account is None or account.view != "threads" or queue is None:
+        return False
+    waiting = account.users * account.share_of(*(one for one in limit.places if one in _AT_DISKS))
+    return queue < IN_THE_QUEUE * waiting
 
 
 def _asked(case: Case, limit: _Limit) -> float:
