@@ -235,34 +235,34 @@ def test_no_list_is_late_of_connections_that_are_not_all_known() -> None:
         looker.close()
 
 
-@pytest.mark.usefixtures("of_many")
-def test_a_list_that_fails_late_ends_the_look_that_takes_it() -> None:
+@pytest.fixture
+def late(of_many: None) -> Iterator[tuple[Listed, Looker]]:
+    """A list that is being made, and its looker."""
     with one_that_waits() as thread:
         listed = Listed((user(1, thread),), connected=[1])
         looker = looker_at(listed)
         looker.look()
         listed.answers.clear()
         looker.look()
-        listed.fails = SourceError(plain("it is gone"))
-        listed.answers.set()
-        with pytest.raises(SourceError, match="it is gone"):
-            for _ in range(100):
-                looker.look()
-                time.sleep(0.01)
+        yield listed, looker
         looker.close()
 
 
-@pytest.mark.usefixtures("of_many")
-def test_the_end_waits_for_a_list_that_is_being_made() -> None:
-    with one_that_waits() as thread:
-        listed = Listed((user(1, thread),), connected=[1])
-        looker = looker_at(listed)
-        looker.look()
-        listed.answers.clear()
-        looker.look()
-        threading.Timer(0.1, listed.answers.set).start()
-        looker.close()
-        assert listed.answered == 2
+def test_a_list_that_fails_late_ends_the_look_that_takes_it(late: tuple[Listed, Looker]) -> None:
+    listed, looker = late
+    listed.fails = SourceError(plain("it is gone"))
+    listed.answers.set()
+    with pytest.raises(SourceError, match="it is gone"):
+        for _ in range(100):
+            looker.look()
+            time.sleep(0.01)
+
+
+def test_the_end_waits_for_a_list_that_is_being_made(late: tuple[Listed, Looker]) -> None:
+    listed, looker = late
+    threading.Timer(0.1, listed.answers.set).start()
+    looker.close()
+    assert listed.answered == 2
 
 
 def test_of_many_open_files_a_sample_is_asked_where_they_lead(

@@ -6,7 +6,7 @@ turns such a `None` into the end of the rule, which is then "not evaluated: need
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -19,6 +19,7 @@ from loadstone.model.error_codes import MYSQL
 from loadstone.model.finding import Evidence
 from loadstone.model.message import Message, listed, plain, say, user_count
 from loadstone.model.result import StepResult
+from loadstone.model.target import Target
 from loadstone.model.target_url import TargetUrlError, family_in, parse_target_url
 
 T = TypeVar("T")
@@ -184,18 +185,16 @@ class Case:
     @property
     def is_by_tcp(self) -> bool:
         """Whether the first target is reached over TCP, possibly on the same host."""
-        try:
-            return any(
-                parse_target_url(one.target)[0].socket is None for one in self.step.targets[:1]
-            )
-        except TargetUrlError:  # in a folder that somebody has changed
-            return True
+        return self._is_so_of_the_first_target(lambda target: target.socket is None)
 
     @property
     def is_on_loopback(self) -> bool:
         """Whether the first target has an address of this machine alone, or a unix socket."""
+        return self._is_so_of_the_first_target(lambda target: target.is_local)
+
+    def _is_so_of_the_first_target(self, holds: Callable[[Target], bool]) -> bool:
         try:
-            return any(parse_target_url(one.target)[0].is_local for one in self.step.targets[:1])
+            return any(holds(parse_target_url(one.target)[0]) for one in self.step.targets[:1])
         except TargetUrlError:  # in a folder that somebody has changed
             return True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Literal
 
 from loadstone.model.account import PLACES, Place
@@ -131,13 +130,13 @@ def priced(parts: Mapping[Place, float]) -> Holds:
     return replace(parts_of(parts), is_priced=True)
 
 
-def part_of_waits(also: Mapping[Place, float] = MappingProxyType({})) -> Holds:
+def part_of_waits(also: Mapping[Place, float] | None = None) -> Holds:
     """Of the wait for a core the part that the finding's share says: others have the cores.
 
     `also`: other places, each with its part.
     """
-    places: tuple[Place, ...] = ("waiting for a core", "in the server", *also)
-    return Holds(places, "part", parts=also, outer=True)
+    parts = also or {}
+    return Holds(("waiting for a core", "in the server", *parts), "part", parts=parts, outer=True)
 
 
 def part_of_stolen_cores() -> Holds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.analyse.cores import NEIGHBOURS, busy_cores, client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import SYNC_WAITS, Holds, part_of_waits
+from loadstone.diagnosis.rule import Judge, Rule
 from loadstone.model.figure import Number
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -101,6 +102,12 @@ def finding(
         remedy=remedy,
         acts_on="server CPU",
     )
+
+
+def rule_of(judge: Judge) -> Rule:
+    """The rule that finds other clients as `judge` does."""
+    title = say("other clients of the server")
+    return Rule("other-clients", title, judge, holds=part_of_waits(), holds_in=held)
 
 
 def held(case: Case) -> Holds | None:

@@ -1,4 +1,4 @@
-"""Answers that have arrived on this machine and that the load generator has not read yet."""
+"""What the sockets of the load generator show: answers that it has not read yet, round trips."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from loadstone.model.target import Target
 
-_Any = TypeVar("_Any")
+_Item = TypeVar("_Item")
 
 _TRIPS = struct.Struct("=68xI76xI")
 """The smoothed and the least round trip in struct tcp_info, in microseconds (linux/tcp.h)."""
@@ -102,7 +102,7 @@ def _waits(handle: int) -> bool:
     return size[0] > 0
 
 
-def _some_of(these: Sequence[_Any], most: int) -> Sequence[_Any]:
+def _some_of(these: Sequence[_Item], most: int) -> Sequence[_Item]:
     """All of them, or as many at random."""
     return these if len(these) <= most else random.sample(these, most)
 

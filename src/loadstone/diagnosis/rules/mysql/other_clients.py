@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
-from loadstone.diagnosis.holds import part_of_waits
 from loadstone.diagnosis.others_work import (
     by_cpu,
     by_length,
     counted_or,
     finding,
-    held,
     not_of_ours,
+    rule_of,
 )
 from loadstone.diagnosis.row_waits import lock_share
-from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -129,10 +127,4 @@ def _ours(case: Case) -> float:
     return (step.qps or 0.0) + failed
 
 
-RULE = Rule(
-    "other-clients",
-    say("other clients of the server"),
-    judge,
-    holds=part_of_waits(),
-    holds_in=held,
-)
+RULE = rule_of(judge)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import CORES, part_of_waits
+from loadstone.diagnosis.holds import CORES
 from loadstone.diagnosis.others_work import (
     by_cpu,
     by_length,
     finding,
-    held,
     not_of_ours,
     part_of_the_cores,
+    rule_of,
 )
-from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import say
@@ -59,10 +58,4 @@ def _by_sessions(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule(
-    "other-clients",
-    say("other clients of the server"),
-    judge,
-    holds=part_of_waits(),
-    holds_in=held,
-)
+RULE = rule_of(judge)
