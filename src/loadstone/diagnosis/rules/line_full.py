@@ -160,7 +160,7 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if flat is None and not is_stuck and queued is trips is packets is None:
         return None
     if packets is not None:
-        counter = say("a round trip by the least one")
+        counter = say("the usual round trip divided by the shortest")
         evidence.append(case.seen(counter, packets, plain(""), QUEUED))
     if queued is not None:
         counter = say("a statement's median time by its shortest")
