@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from diagnose.accounts import an_account, by_place, diagnosed, first, named, statements
@@ -11,8 +13,11 @@ from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.rules.mysql.logging import LINE_S
 from loadstone.diagnosis.rules.mysql.missing_index import ROW_S
-from loadstone.model.account import Account
+from loadstone.model.account import Account, Cores, Place
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, WaitSpot
+
+BUSY = 4 * (1 - FULL_OF_SERVER["cpu_idle"] - FULL_OF_SERVER["cpu_iowait"])
+"""Cores."""
 
 
 def a_spot(statement: str, time_s: float, rows: int = 1_000_000, scans: int = 10) -> StatementSpot:
@@ -277,14 +282,22 @@ def test_connections_hold_the_users_time_in_opening_them() -> None:
     assert "on core" not in storm
 
 
-def test_others_that_connect_hold_what_their_logins_take_of_the_cores() -> None:
+def held_by_storm(cores: Cores | None = None) -> Mapping[Place, float]:
+    """Of other clients that connect 900 times a second to a MariaDB whose host is full."""
     made = Made(host=FULL_OF_SERVER, rates={"connections": 900.0, "ssl_accepts": 0.0})
     account = an_account(on_core=0.1, waiting_for_a_core=0.7, way=0.2)
-    storm = by_place(named(diagnosed(made, account), "connection-storm"))
-    part = 900 * 0.18e-3 / 1.6
-    assert storm == {
-        "on core": pytest.approx(0.1 * part), "waiting for a core": pytest.approx(0.7 * part),
-    }  # fmt: skip
+    found = diagnosed(made, account.model_copy(update={"cores": cores}))
+    return by_place(named(found, "connection-storm"))
+
+
+def test_users_wait_for_the_cores_that_the_logins_of_others_use() -> None:
+    """Of the busy cores; the logins are in no user's time on a core."""
+    assert held_by_storm() == {"waiting for a core": pytest.approx(0.7 * 900 * 0.18e-3 / BUSY)}
+
+
+def test_the_logins_of_others_use_no_more_cores_than_are_counted_beside_the_users() -> None:
+    counted = Cores(users=1.5, others=0.02, own=0.06)
+    assert held_by_storm(counted)["waiting for a core"] == pytest.approx(0.7 * 0.08 / BUSY)
 
 
 def test_who_waits_for_a_thread_that_was_stopped_waits_for_the_quota() -> None:

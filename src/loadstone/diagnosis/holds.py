@@ -125,9 +125,9 @@ def parts_of(parts: Mapping[Place, float], *, outer: bool = False) -> Holds:
     return Holds(tuple(parts), "part", parts=parts, outer=outer)
 
 
-def priced(parts: Mapping[Place, float]) -> Holds:
+def priced(parts: Mapping[Place, float], *, outer: bool = False) -> Holds:
     """The same, where the work on a core is what was counted times what one piece of it takes."""
-    return replace(parts_of(parts), is_priced=True)
+    return replace(parts_of(parts, outer=outer), is_priced=True)
 
 
 def part_of_waits(also: Mapping[Place, float] | None = None) -> Holds:
