@@ -237,6 +237,13 @@ def test_a_trace_is_a_note_whatever_it_is_predicted_to_bring() -> None:
     assert named_in_order(trace, held("cpu-bound", "ceiling", 0.65)) == ["cpu-bound"]
 
 
+def test_a_limit_that_holds_none_of_the_users_time_is_a_note_unless_it_is_full_cores() -> None:
+    full = held("line-full", "ceiling", 0.01)
+    assert named_in_order(full, held("table-locks", "wait", 0.5)) == ["table-locks"]
+    cores = held("cpu-bound", "ceiling", 0.01)
+    assert named_in_order(cores, held("table-locks", "wait", 0.5)) == ["table-locks", "cpu-bound"]
+
+
 def held(cause: str, group: Group, share: float) -> Held:
     places: tuple[Place, ...] = CORES if cause == "cpu-bound" else ("table lock",)
     finding = Finding(

@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.model.observed import Reading
 from loadstone.observe.mysql.counters import COUNTERS, GAUGES, canonical
-from loadstone.observe.mysql.server import derived
+from loadstone.observe.mysql.server import derived, log_writes_are_synced
 
 
 def told(**raw: float) -> Reading:
@@ -73,8 +73,15 @@ def test_syncs_follow_from_the_settings_of_the_moment() -> None:
     counted = {"status.innodb_log_writes": 9.0, "status.binlog_group_commits": 5.0}
     durable = {"setting.innodb_flush_log_at_trx_commit": 1.0, "setting.sync_binlog": 1.0}
     lazy = {"setting.innodb_flush_log_at_trx_commit": 2.0, "setting.sync_binlog": 0.0}
-    both = derived(counted | durable, writes_are_synced=True)
+    both = derived(counted | durable, synced_at={1.0})
     assert both == {"derived.log_syncs": 9.0, "derived.binlog_syncs": 5.0}
-    assert derived(counted | lazy, writes_are_synced=True) == {}
-    assert derived(counted, writes_are_synced=True) == {}
-    assert "derived.log_syncs" not in derived(counted | durable, writes_are_synced=False)
+    assert derived(counted | lazy, synced_at={1.0}) == {}
+    assert derived(counted, synced_at={1.0}) == {}
+    assert "derived.log_syncs" not in derived(counted | durable, synced_at=())
+
+
+def test_writes_of_the_log_that_wait_for_the_disk_are_syncs() -> None:
+    known = {"version": "8.0.31", "innodb_flush_method": "O_DSYNC"}
+    written = {"status.innodb_log_writes": 9.0, "setting.innodb_flush_log_at_trx_commit": 2.0}
+    assert derived(written, synced_at=log_writes_are_synced(known)) == {"derived.log_syncs": 9.0}
+    assert derived(written, synced_at=log_writes_are_synced({"version": "8.0.31"})) == {}

@@ -47,6 +47,7 @@ class Listed:
     sees_others: bool = True
     rows_kept_s: float = 0.0
     unnamed_sleep: Place = "paused"
+    sleeps_in_commit: Place = "commit delay"
     made: Mapping[str, float] = field(default_factory=dict)
     queued: float | None = None
     connected: Collection[int] = ()

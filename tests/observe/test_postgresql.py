@@ -7,7 +7,7 @@ import pytest
 from loadstone.model.observed import Reading
 from loadstone.observe.postgresql.activity import activity, hides, locks
 from loadstone.observe.postgresql.counters import canonical
-from loadstone.observe.postgresql.statistics import Columns, question
+from loadstone.observe.postgresql.statistics import Columns, parts_for, question
 from loadstone.observe.postgresql.wait_events import said_by
 from loadstone.observe.sessions import Says
 
@@ -30,9 +30,9 @@ VERSIONS: dict[int, Columns] = {
 
 def read(version: int) -> Reading:
     """A reading in which each figure is its place in the answer."""
-    asked = question(VERSIONS[version], "'shop'")
+    asked = question(parts_for(VERSIONS[version], "'shop'"))
     row = [float(place) for place in range(len(asked.figures))]
-    assert asked.sql.count(" AS part") == len(VERSIONS[version]) + 1
+    assert asked.sql.count(" AS part") == len(VERSIONS[version]) + 2
     return canonical(Reading(0.0, asked.counters(row), asked.gauges(row)))
 
 
@@ -55,7 +55,7 @@ def test_values_of_the_moment_are_no_counters() -> None:
 
 
 def test_a_time_that_is_not_measured_is_missing_and_not_zero() -> None:
-    asked = question(VERSIONS[13], "'shop'")
+    asked = question(parts_for(VERSIONS[13], "'shop'"))
     timed = [one for one in asked.figures if one.name.endswith("blk_read_time")]
     assert all("track_io_timing" in one.sql for one in timed)
     row = [None if one in timed else 1.0 for one in asked.figures]

@@ -85,7 +85,10 @@ def test_where_a_session_is(
         ((7, "app", "shop"), {7}, "ours"),
         ((2**32 + 7, "app", "shop"), {7}, "ours"),  # the greeting has 32 bits
         ((8, "app", "shop"), {7}, "other"),
-        ((8, "app", ""), {7}, "administration"),
+        ((9, "app", ""), {7}, "administration"),
+        ((2**32 + 9, "app", ""), {7}, "administration"),
+        ((8, "app", ""), {7}, "other"),  # a report of the same account
+        ((8, "app", ""), set(), "administration"),
         ((8, "app", "SHOP"), set(), "ours"),  # another machine drives: by account and schema
         ((8, "app", "crm"), set(), "other"),
         ((8, "crm", "shop"), set(), "other"),
@@ -96,6 +99,7 @@ def test_whose_a_session_is(
 ) -> None:
     number, user, schema = row
     shown = [str(number), "4711", user, schema, "Query", "", "SELECT 1"]
+    a_session_list._administration = {9}
     found = a_session_list.session(shown, ours)
     assert found is not None
     assert found.whose == whose

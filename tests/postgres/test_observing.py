@@ -129,6 +129,48 @@ def test_a_transaction_that_wrote_and_rests_keeps_what_later_ones_leave(
     assert seen.gauges["pg_stat_activity.oldest_xmin_age"] >= 7
 
 
+def test_a_transaction_of_another_database_keeps_no_rows_of_this_one(
+    server: Server, row: str
+) -> None:
+    source = ServerSource(SourceName(role="server"), local(server, row))
+    with connect(local(server, "postgres")) as other:
+        did(other, "BEGIN")
+        did(other, "CREATE TEMPORARY TABLE other (id INT)")
+        for _ in range(7):
+            server.asked("CREATE TEMPORARY TABLE other (id INT)", row)
+        seen = read(source)
+        did(other, "ROLLBACK")
+    source.close()
+    assert seen.gauges["pg_stat_activity.oldest_xmin_age"] < 7
+
+
+def test_a_function_that_is_refused_takes_only_its_own_figure_away(
+    server: Server, row: str
+) -> None:
+    source = ServerSource(SourceName(role="server"), endpoint(server, row))
+    server.asked("REVOKE EXECUTE ON FUNCTION pg_current_wal_lsn() FROM PUBLIC")
+    try:
+        seen = read(source)
+    finally:
+        server.asked("GRANT EXECUTE ON FUNCTION pg_current_wal_lsn() TO PUBLIC")
+        source.close()
+    assert "log_written_bytes" not in seen.counters
+    assert "permission denied" in seen.facts["not_evaluated.pg_current_wal_lsn"]
+    assert seen.counters["transactions_committed"] > 0
+
+
+def test_what_is_not_counted_is_missing_and_not_zero(server: Server, row: str) -> None:
+    server.asked(f"ALTER ROLE {local(server, row).target.user} SET track_counts = off")
+    source = ServerSource(SourceName(role="server"), local(server, row))
+    try:
+        seen = read(source)
+    finally:
+        server.asked(f"ALTER ROLE {local(server, row).target.user} RESET track_counts")
+        source.close()
+    assert "buffer_pool_reads" not in seen.counters
+    assert "transactions_committed" in seen.counters
+
+
 def test_sessions_are_where_they_wait(server: Server, row: str) -> None:
     at = local(server, row)
     postmaster = int((server.folder / "data/postmaster.pid").read_text().split()[0])

@@ -13,11 +13,15 @@ from called import called
 from loadstone.families import connect
 from loadstone.lab.tables.inspect import look_at_server, try_session
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.observed import SourceName
 from loadstone.model.plan import READ_ONLY, Session
 from loadstone.model.target import Endpoint
+from loadstone.observe.postgresql.server import ServerSource
+from loadstone.postgresql.connect import connect_to_console
 from loadstone.postgresql.databases import of
 from loadstone.sandbox import SandboxError, SandboxSpec, start_sandbox
 from loadstone.sandbox.postgresql.pgbouncer import check_pooler
+from loadstone.servers.connection import DEFAULT_TIMEOUTS
 from loadstone.servers.errors import GuardError, NotInEffect, TargetError
 from pooled import need
 
@@ -225,3 +229,28 @@ def test_waits_for_a_connection_of_the_pooler_are_counted(
     # One of eight has the connection, and the others wait until they have it.
     assert shares["admission"] == pytest.approx(7 / 8, abs=0.15)
     assert step["account"]["beyond"] < 0.1
+
+
+def test_a_pooler_that_knows_one_database_by_another_name_is_looked_behind(
+    state: Path, postgresql: str
+) -> None:
+    """As most in the field: no other database, and a name that is not the server's."""
+    settings = {"pool_mode": "transaction"}
+    spec = SandboxSpec(server=postgresql, pooler="pgbouncer", pooler_settings=settings)
+    with start_sandbox(spec) as sandbox:
+        pooled, pooler = sandbox.pooled, sandbox.state.pooler
+        assert pooled is not None and pooler is not None
+        rules = Path(pooler.command[1])
+        own = sandbox.tcp.target.database
+        rules.write_text(rules.read_text().replace("* = ", f"shop = dbname={own} "))
+        console = connect_to_console(pooled, DEFAULT_TIMEOUTS, "pgbouncer")
+        console.run("RELOAD")
+        console.close()
+        target = pooled.target.model_copy(update={"database": "shop"})
+        source = ServerSource(
+            SourceName(role="server"), pooled.model_copy(update={"target": target})
+        )
+        seen = source.read()
+        source.close()
+    assert seen.counters["pg_stat_database.target.xact_commit"] > 0
+    assert seen.gauges["pgbouncer.sv_active"] >= 0

@@ -192,6 +192,11 @@ class Case:
         """Whether the first target has an address of this machine alone, or a unix socket."""
         return self._is_so_of_the_first_target(lambda target: target.is_local)
 
+    @property
+    def prefers_tls(self) -> bool:
+        """Whether the first target is encrypted because its server can, and nobody asked for it."""
+        return self._is_so_of_the_first_target(lambda target: target.tls.mode == "preferred")
+
     def _is_so_of_the_first_target(self, holds: Callable[[Target], bool]) -> bool:
         try:
             return any(holds(parse_target_url(one.target)[0]) for one in self.step.targets[:1])

@@ -189,9 +189,13 @@ def _is_firm(ceiling: Held) -> bool:
 
 
 def _is_small(one: Held) -> bool:
-    """Whether nobody would notice the difference."""
+    """Whether nobody would notice the difference.
+
+    Cores that are used up are a fact, whoever holds the wait for them.
+    """
     known = one.finding.share is not None
-    return _may_be_noted(one) and known and one.weight < SMALL * one.busy
+    is_ceiling = one.finding.group == "ceiling" and not one.is_rest_of_cores
+    return (_may_be_noted(one) or is_ceiling) and known and one.weight < SMALL * one.busy
 
 
 def _is_lesser(one: Held, totals: dict[int | None, float]) -> bool:

@@ -13,6 +13,9 @@ from loadstone.diagnosis.locked_rows import due_to
 SHARE = 0.5
 """[P] Share of the users' time (DIAGNOSIS 5)."""
 
+FELT = 0.1
+"""[P] The same where syncs are known to be slow: as of every other wait."""
+
 SLOW_CYCLE_S = 0.004
 """[P] Time from one log sync to the next while commits wait for them: with the binary log's in
 between, two syncs of 2 ms. Solid-state disks take 0.05 to 1 ms (measured here: 0.4)."""
@@ -55,7 +58,7 @@ def weight_of(case: Case, wait: SyncWait) -> Literal["wait", "note"] | None:
     seen_s = (case.time_at(*SYNC_WAITS) or 0.0) * case.users / wait.commits
     takes_long = slow or seen_s >= SLOW_CYCLE_S
     held = wait.share + (due_to(case, *SYNC_WAITS) if takes_long else 0.0)
-    if held < SHARE or is_full(case):
+    if held < (FELT if slow else SHARE) or is_full(case):
         return None
     # A quick disk's syncs are what durable commits cost: more users share each of them.
     rare = wait.syncs is not None and 1 / wait.syncs >= SLOW_CYCLE_S

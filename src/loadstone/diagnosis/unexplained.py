@@ -105,6 +105,15 @@ def nameless_wait(case: Case) -> float:
     return max([*named, blocked_inside(case) or 0.0], default=0.0)
 
 
+def waits_most(case: Case) -> bool:
+    """Whether users spend more time in such a wait than anywhere else, as looks at threads show."""
+    account = case.step.account
+    if account is None or account.view != "threads":
+        return False
+    others = [one.share for one in account.entries if one.place not in (*_BLOCKED, "idle")]
+    return nameless_wait(case) > max(others, default=1.0)
+
+
 def stalled(case: Case) -> bool:
     """Whether much of the users' time goes to a few events that take far longer than the others."""
     return _stalls(case) is not None
@@ -175,16 +184,20 @@ def _nearest(case: Case) -> Iterator[Message]:
 
 
 def _unseen(case: Case) -> Finding:
+    largest = max(_placed(case), key=lambda wait: wait[0], default=None)
+    said = [
+        say("Not evaluated: the server's host was not observed.")
+        if case.step.server
+        else say("Not evaluated: neither the server nor its host was observed.")
+    ]
+    if largest:
+        said.append(say("The largest wait is {wait}.", wait=largest[1]))
     return Finding(
         cause=NOT_OBSERVED,
         group="note",
-        sentence=(
-            say("Not evaluated: the server's host was not observed.")
-            if case.step.server
-            else say("Not evaluated: neither the server nor its host was observed.")
-        ),
-        evidence=(),
-        share=None,
+        sentence=sentences(*said),
+        evidence=(largest[2],) if largest else (),
+        share=largest[0] if largest else None,
         confidence=1.0,
         remedy=say(
             "Run without --no-observe; for a host that is not this machine give --host-ssh, "

@@ -15,6 +15,7 @@ from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target, Tls, TlsVersion
 from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
 from loadstone.mysql.errors import target_error
+from loadstone.mysql.own_sessions import remember
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.errors import (
     NEEDS_AUTHORITY,
@@ -78,6 +79,7 @@ def _logged_in(
         connection._secure = target.socket is not None  # type: ignore[attr-defined]
         connection.connect(_unix_socket(target, timeouts))
         connection.reach = lambda: _logged_in(endpoint, timeouts, schema, tls)
+        remember(connection)
         return connection
     except (RuntimeError, ValueError) as error:  # a login method whose package is missing
         said = say("cannot log in to {place}: {reason}", place=target.place, reason=str(error))

@@ -117,6 +117,10 @@ class SessionList(Protocol):
     def unnamed_sleep(self) -> Place:
         """Where a session is that sleeps while the list does not say why."""
 
+    @property
+    def sleeps_in_commit(self) -> Place:
+        """Where a session is that sleeps in its commit."""
+
     def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
         """What the server keeps in a file with that name."""
 
@@ -134,6 +138,7 @@ def seat_of(
     waits_for_row: bool | None,
     file_kind: str,
     unnamed_sleep: Place = "paused",
+    sleeps_in_commit: Place = "commit delay",
 ) -> Seat | None:
     """Where a session is; `None` if that is not known.
 
@@ -143,6 +148,7 @@ def seat_of(
         waits_for_row: whether it waits for a row's lock; `None`: not known.
         file_kind: the kind of the file that its thread reads, writes or syncs.
         unnamed_sleep: what a sleep is that the list has no name for.
+        sleeps_in_commit: what a sleep in a commit is.
     """
     if doing is None:
         return _said(says, waits_for_row=waits_for_row)
@@ -160,7 +166,7 @@ def seat_of(
         case "writing" | "syncing":
             return _WRITTEN.get(file_kind, "disk write")
         case "sleeping":
-            return "commit delay" if says == "commit" else NAMED.get(says, unnamed_sleep)
+            return sleeps_in_commit if says == "commit" else NAMED.get(says, unnamed_sleep)
         case "futex":
             return _blocked(says, waits_for_row=waits_for_row)
         case _:

@@ -277,9 +277,11 @@ def _commits(sums: SourceSums) -> float | None:
     """Transactions that changed something, where the server counts them.
 
     Else commits to the binary log; without one, COMMITs: the storage engine counts reads, too.
+    PostgreSQL counts numbers of transactions, of which subtransactions (SAVEPOINT) have their own.
     """
     if (writing := sums.rate("transactions_writing")) is not None:
-        return writing
+        committed = sums.rate("pg_stat_database.xact_commit")
+        return writing if committed is None else min(writing, committed)
     log_bin = sums.mean("setting.log_bin")
     if log_bin is None:  # from an exporter: a log that nothing is written to may be disabled
         return sums.rate("binlog_commits") or sums.rate("com_commit")

@@ -8,6 +8,7 @@ from diagnose.of_postgresql.figures import Figures, a_case, at
 from loadstone.diagnosis.rules.postgresql import (
     connection_storm,
     connections,
+    disk_neighbour,
     errors,
     other_clients,
 )
@@ -35,6 +36,10 @@ _OPENED = {"rates": {"connections": 500.0}}
 
 _LONG = {"highest": {"longest_statement_s": 30.0}}
 _OUTAGE = OutageLine(from_s=1, to_s=2, users=4, reason="57P01 terminating connection")
+
+_SYNCS = an_account(log_sync=0.3, commit=0.4, on_core=0.1)
+_BUSY_DISK = {"disk_busy": 0.7, "disk_read_bytes_per_s": 0.0, "disk_write_bytes_per_s": 100e6}
+_OWN_BYTES = {"process.read_bytes": 0.0, "process.written_bytes": 2e6}
 
 EXAMPLES = (
     Example(other_clients.RULE, a_case(_with(_CORES)), a_case(_with(_QUIET)), a_case()),
@@ -80,5 +85,12 @@ EXAMPLES = (
         a_case(at(_CROWDED, rates={"connections": 9.0})),
         a_case(at(rates={"connections": None})),
         needs="server counter connections",
+    ),
+    Example(
+        disk_neighbour.RULE,
+        a_case(at(_SYNCS, host=_BUSY_DISK, host_rates=_OWN_BYTES)),
+        a_case(at(_SYNCS, host=_BUSY_DISK, host_rates={**_OWN_BYTES, "process.written_bytes": 9e7})),
+        a_case(at(_SYNCS, host=_BUSY_DISK, host_rates={"process.written_bytes": None})),
+        needs="host counter process.written_bytes",
     ),
 )

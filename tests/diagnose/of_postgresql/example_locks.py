@@ -5,7 +5,12 @@ from __future__ import annotations
 from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.of_postgresql.figures import Figures, a_case, at
-from loadstone.diagnosis.rules.postgresql import deadlocks, row_locks, table_locks
+from loadstone.diagnosis.rules.postgresql import (
+    deadlocks,
+    row_locks,
+    serialization_failures,
+    table_locks,
+)
 
 _HOT = an_account(row_lock=0.5, on_core=0.1)
 _TABLE = an_account(table_lock=0.4, on_core=0.1)
@@ -46,5 +51,14 @@ EXAMPLES = (
         a_case(_LOCKED, variables={"deadlock_timeout": "10ms"}),
         a_case(_LOCKED, variables={"deadlock_timeout": None}),
         needs="variable deadlock_timeout",
+    ),
+    Example(
+        serialization_failures.RULE,
+        a_case(
+            at(step={"errors": {"40001": 5000}, "restarts": 5000}),
+            variables={"default_transaction_isolation": "serializable"},
+        ),
+        a_case(at(step={"errors": {"40001": 50, "40P01": 5000}, "restarts": 5050})),
+        a_case(),
     ),
 )

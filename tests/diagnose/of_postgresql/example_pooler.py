@@ -34,23 +34,31 @@ EXAMPLES = (
         a_case(at(_QUEUE, means=_POOL)),
         # Its sessions use all cores: more of them would wait there.
         a_case(at(_QUEUE, host=_FULL)),
-        a_case(at(_QUEUE, host=_UNKNOWN)),
-        needs="host's cpu_idle",
+        a_case(Figures(step={"account": None})),
+        needs="the account of the users' time",
     ),
     # Next to it connections are idle, or the pooler's thread has no time to lend them.
     Example(
         pooler_small.RULE,
         a_case(_thread(_QUEUE, 0.3, 0.1, means=_POOL)),
         a_case(at(_QUEUE, means={**_POOL, "pgbouncer.sv_idle": 6.0})),
-        a_case(at(_QUEUE, host=_UNKNOWN)),
-        needs="host's cpu_idle",
+        a_case(Figures(step={"account": None})),
+        needs="the account of the users' time",
     ),
     Example(
         pooler_small.RULE,
         a_case(_thread(_QUEUE, 0.3, 0.1)),
         a_case(_thread(_QUEUE, 0.95, 0.04)),
-        a_case(at(_QUEUE, host=_UNKNOWN)),
-        needs="host's cpu_idle",
+        a_case(Figures(step={"account": None})),
+        needs="the account of the users' time",
+    ),
+    # Nobody sees the host: the pooler says what it makes wait all the same.
+    Example(
+        pooler_small.RULE,
+        a_case(at(_QUEUE, host=_UNKNOWN, means=_POOL)),
+        a_case(at(_QUEUE, host=_UNKNOWN, means={**_POOL, "pgbouncer.sv_idle": 6.0})),
+        a_case(Figures(step={"account": None})),
+        needs="the account of the users' time",
     ),
     Example(
         pooler_core.RULE,

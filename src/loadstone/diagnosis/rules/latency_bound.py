@@ -9,7 +9,7 @@ from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.line_full import packets_queue
 from loadstone.diagnosis.trials import more_users
-from loadstone.diagnosis.unexplained import nameless_wait, stalled
+from loadstone.diagnosis.unexplained import nameless_wait, stalled, waits_most
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in, user_count
@@ -51,7 +51,9 @@ def judge(case: Case) -> Finding | None:
     if far is not None:
         return far
     before = max((step.tps or 0.0 for step in case.ladder[:-1]), default=0.0)
-    if case.tps < RISES * before or nameless_wait(case) >= NAMELESS or stalled(case):
+    if case.tps < RISES * before or nameless_wait(case) >= NAMELESS:
+        return None
+    if waits_most(case) or stalled(case):
         return None
     return Finding(
         cause="few-users",

@@ -137,7 +137,7 @@ def _full(ceiling: Ceiling, busy: float | None) -> Message:
 def _plateau(case: Case, busy: float) -> Finding | None:
     """Level bytes with an idle server are evidence: the limit may be anywhere on the path."""
     bytes_now = _bytes(case)
-    away, blocked = outside(case), state_share(case, *_SENDING)
+    away, blocked = outside(case), _sending(case)
     if bytes_now is None or bytes_now < LEAST_BYTES or away is None:
         return None
     waiting = min(away + (blocked or 0.0), 1.0)
@@ -176,6 +176,14 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         sure = DOUBTFUL  # answers also wait, at either end, for cores that others use
     said = _level(bytes_now, flat, busy, waiting)
     return _finding(case, _direction(case), said, tuple(evidence), (waiting, sure))
+
+
+def _sending(case: Case) -> float | None:
+    """Share of the users for which the server is stuck in a send, by the account if there is one.
+
+    The names of states alone are those of few moments, and of servers that are about to send.
+    """
+    return case.time_at("sending") if case.step.account else state_share(case, *_SENDING)
 
 
 def _level(bytes_now: float, flat: int | None, busy: float, waiting: float) -> Message:

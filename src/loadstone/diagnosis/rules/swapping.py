@@ -20,6 +20,9 @@ FAULT_S = 100e-6
 1000.
 """
 
+OF_THE_DISK = 0.5
+"""[P] Reads of the data's disk for each fault, from which faults read it: neighbours are merged."""
+
 MANY = 200.0
 """[P] Such faults per second from which the server's program itself is read repeatedly, because its
 control group lacks memory, or there is no swap.
@@ -37,7 +40,7 @@ def judge(case: Case) -> Finding | None:
     swaps = into >= PAGES and out >= PAGES / 10 and (faults is None or faults >= FAULTS)
     if not swaps and (faults or 0.0) < MANY:
         return None
-    waiting = (into if faults is None else faults) * FAULT_S
+    waiting = (into if faults is None else faults) * _fault_s(case, faults)
     limit = case.host_mean("cgroup.memory_limit_bytes")
     evidence = [case.seen(plain("memory.swap_in_pages"), into, say_in("unit", "pages/s"), PAGES)]
     if faults is not None:
@@ -61,6 +64,17 @@ def judge(case: Case) -> Finding | None:
             "A smaller {cache} or fewer connections, or more memory.", cache=case.page_cache
         ),
     )
+
+
+def _fault_s(case: Case, faults: float | None) -> float:
+    """The time of a fault: that of the disk's reads, where these are the faults' at least in part.
+
+    Else swap is elsewhere, or in memory.
+    """
+    reads, await_ms = case.host("disk_read_iops"), case.host("disk_read_await_ms")
+    if not faults or not await_ms or (reads or 0.0) < OF_THE_DISK * faults:
+        return FAULT_S
+    return max(FAULT_S, await_ms / 1000)
 
 
 def _sentence(into: float, out: float, faults: float | None) -> Message:

@@ -47,8 +47,10 @@ def judge(case: Case) -> Finding | None:
     share = min(cost / used, 0.9) if used else 0.0
     if share < SHARE:
         return None
-    # Encryption takes CPU: it limits nothing while there is CPU left.
+    # Encryption takes CPU: it limits nothing while there is CPU left. Nor is it anybody's choice
+    # where a connection within this machine is encrypted only because the server can.
     matters = is_full(case) or _has_spent_its_quota(case)
+    matters = matters and not (case.is_on_loopback and case.prefers_tls)
     return Finding(
         cause="tls",
         group="setting" if matters else "note",

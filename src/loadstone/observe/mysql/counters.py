@@ -56,7 +56,7 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("handler_delete"),
     _counter("rows_sent", "status.rows_sent"),
     # Redo log. MariaDB 10.8 and later have no counter for its syncs: see `server`.
-    _counter("log_syncs", "status.innodb_os_log_fsyncs", "file.redo.syncs", "derived.log_syncs"),
+    _counter("log_syncs", "derived.log_syncs", "status.innodb_os_log_fsyncs", "file.redo.syncs"),
     _counter("log_written_bytes", "status.innodb_os_log_written"),
     _counter("log_writes", "status.innodb_log_writes"),
     _counter("log_write_requests", "status.innodb_log_write_requests"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pymysql
@@ -75,7 +75,7 @@ class ServerSource:
     endpoint: Endpoint
     _connection: Connection | None = None
     _parts: list[Part] = field(default_factory=list)
-    _writes_are_synced: bool = False
+    _synced_at: Collection[float] = ()
     _version: str = ""
     _readings: int = 0
     _own: OwnTables = field(default_factory=OwnTables)
@@ -104,7 +104,7 @@ class ServerSource:
         self._connection = connect(self.endpoint, _TIMEOUTS, database=None)
         known = _variables(self._connection)
         self._parts = parts_for(known)
-        self._writes_are_synced = log_writes_are_synced(known)
+        self._synced_at = log_writes_are_synced(known)
         self._version = known.get("version", "")
         return self._connection
 
@@ -122,7 +122,7 @@ class ServerSource:
             found |= part.last
         self._readings += 1
         found |= own
-        found |= derived(found, writes_are_synced=self._writes_are_synced)
+        found |= derived(found, synced_at=self._synced_at)
         refused = {
             f"not_evaluated.{part.name}": part.refused for part in self._parts if not part.extra
         }
@@ -143,24 +143,30 @@ def _variables(connection: Connection) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in rows}
 
 
-_ASKED = "'version', 'performance_schema', 'thread_handling'"
+_ASKED = "'version', 'performance_schema', 'thread_handling', 'innodb_flush_method'"
 
 
-def log_writes_are_synced(known: Mapping[str, str]) -> bool:
-    """Whether a durable server syncs the redo log after each write without counting the syncs.
+def log_writes_are_synced(known: Mapping[str, str]) -> frozenset[float]:
+    """At which innodb_flush_log_at_trx_commit each write of the redo log is a sync not counted.
 
-    MariaDB 10.8 and later do: strace saw 976 syncs of the log and 972 writes in five seconds of
-    oltp_read_write on 10.11.
+    Of MariaDB from 10.8 on: strace saw 976 syncs of the log and 972 writes in five seconds of
+    oltp_read_write on 10.11. With O_DSYNC a write is over when it is on the disk.
     """
+    if known.get("innodb_flush_method", "").upper() == "O_DSYNC":
+        return frozenset({1.0, 2.0})
     version = known.get("version", "")
-    return "mariadb" in version.lower() and release(version) >= (10, 8)
+    syncs = "mariadb" in version.lower() and release(version) >= (10, 8)
+    return frozenset({1.0}) if syncs else frozenset()
 
 
-def derived(found: Mapping[str, float], *, writes_are_synced: bool) -> Raw:
-    """Syncs derived from other counters, for settings under which they follow from these."""
+def derived(found: Mapping[str, float], *, synced_at: Collection[float]) -> Raw:
+    """Syncs derived from other counters, for settings under which they follow from these.
+
+    `synced_at`: as `log_writes_are_synced` says.
+    """
     made: Raw = {}
-    durable = found.get("setting.innodb_flush_log_at_trx_commit") == 1
-    if writes_are_synced and durable and "status.innodb_log_writes" in found:
+    is_synced = found.get("setting.innodb_flush_log_at_trx_commit") in synced_at
+    if is_synced and "status.innodb_log_writes" in found:
         made["derived.log_syncs"] = found["status.innodb_log_writes"]
     synced = found.get("setting.sync_binlog") == 1
     if synced and "status.binlog_group_commits" in found:

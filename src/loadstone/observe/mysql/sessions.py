@@ -15,6 +15,7 @@ from loadstone.families import connect
 from loadstone.model.account import Place
 from loadstone.model.message import plain, say
 from loadstone.model.target import Endpoint
+from loadstone.mysql.own_sessions import own_numbers
 from loadstone.mysql.processlist import GREETED, number_of
 from loadstone.observe.mysql.own_tables import OwnTables
 from loadstone.observe.mysql.server import NO_RIGHT, NOT_THERE, lists_pool_queues, reason, release
@@ -69,9 +70,12 @@ _LONG_LISTS = "SET SESSION group_concat_max_len = 16777216"
 _OF_ROW_WAITERS = " FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
 _WAIT_FOR_ROWS = "SELECT trx_mysql_thread_id" + _OF_ROW_WAITERS
 _POOLED_WAIT_FOR_ROWS = "SELECT GROUP_CONCAT(trx_mysql_thread_id)" + _WORKED_US + _OF_ROW_WAITERS
+_DELAYS = ("binlog_group_commit_sync_delay", "binlog_commit_wait_count")
+"""Variables without which no commit waits on purpose: MySQL's, and MariaDB's."""
+
 _VARIABLES = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'performance_schema',"
-    " 'thread_handling', 'log_bin_basename')"
+    f" 'thread_handling', 'log_bin_basename', {', '.join(repr(name) for name in _DELAYS)})"
 )
 
 _OF_THE_SERVER = (
@@ -121,6 +125,7 @@ class MysqlSessions:
     thread: int | None = None
     why_no_threads: str | None = None
     unnamed_sleep: Place = "paused"
+    sleeps_in_commit: Place = "commit delay"
     _connection: Connection | None = None
     _statement: str = ""
     _binlog: str | None = None
@@ -130,6 +135,8 @@ class MysqlSessions:
     _waited_s: float = 0.0
     """For how long questions have waited for a thread of a pool since `round_trip_s`."""
     _user: str = ""
+    _administration: Collection[int] = ()
+    """Numbers of this process's own sessions."""
     _is_direct: bool = False
     """The server itself answers: the numbers in its greetings are those in its lists."""
     _threads: dict[str, str] = field(default_factory=dict)
@@ -147,6 +154,7 @@ class MysqlSessions:
         self._threads = {row[0]: row[1] for row in rows}
         # Users may come and go while the server makes its list.
         ours = {*before, *self.of_the_load()} if self._is_direct else set()
+        self._administration = own_numbers()
         return tuple(found for row in rows if (found := self.session(row, ours)))
 
     def _listed(self) -> list[list[str]]:
@@ -299,6 +307,9 @@ class MysqlSessions:
         self._user = str(user).rpartition("@")[0]
         self._is_direct = number_of(connection) == int(number) & GREETED
         version = known.get("version", "")
+        # Without a delay on purpose it is a sync that something slows down.
+        waits = any(float(known.get(name) or 0) for name in _DELAYS)
+        self.sleeps_in_commit = "commit delay" if waits else "log sync"
         self._binlog = known.get("log_bin_basename", "").rpartition("/")[2] or None
         pooled = known.get("thread_handling", "") not in ("one-thread-per-connection", "")
         own: str | None = None
@@ -339,18 +350,18 @@ class MysqlSessions:
         )
 
     def _whose(self, number: int, ours: Collection[int], user: str, schema: str) -> Whose:
-        """Our users are known by their sessions' numbers, else by their account and schema.
+        """Our users and our administration are known by their sessions' numbers.
 
-        Our administration logs in without a schema.
+        Else by their account and schema: our administration logs in without one.
         """
         if number & GREETED in ours:
             return "ours"
         if user != self._user:
             return "other"
+        if ours:
+            return "administration" if number & GREETED in self._administration else "other"
         if not schema:
             return "administration"
-        if ours:
-            return "other"
         wanted = self.endpoint.target.database
         # Names of schemas are in lower case where the file system does not tell them apart.
         return "ours" if not wanted or schema.lower() == wanted.lower() else "other"

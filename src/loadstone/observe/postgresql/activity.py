@@ -13,17 +13,23 @@ from loadstone.observe.postgresql.wait_events import ROW_LOCKS
 from loadstone.postgresql.activity import AT_WORK, OF_CLIENTS
 from loadstone.servers.sanitize import plain
 
+_KEEPS_ROWS = "(datid IS NULL OR datname = {database})"
+"""Sessions of other databases keep no rows of tables in this one; standbys are of none.
+
+Source: GetOldestNonRemovableTransactionId in the server's procarray.c.
+"""
+
 SESSIONS = f"""
 SELECT ({OF_CLIENTS}), coalesce(backend_type, ''), coalesce(state, ''),
   coalesce(wait_event_type, ''), coalesce(wait_event, ''), pid = pg_backend_pid(),
   count(*), count(xact_start), max(extract(epoch FROM now() - xact_start))::float8,
   max(extract(epoch FROM now() - query_start))::float8,
-  max(greatest(age(backend_xmin), age(backend_xid))),
+  max(greatest(age(backend_xmin), age(backend_xid))) FILTER (WHERE {_KEEPS_ROWS}),
   max(extract(epoch FROM now() - xact_start)) FILTER (
-    WHERE coalesce(backend_xmin, backend_xid) IS NOT NULL)::float8
+    WHERE coalesce(backend_xmin, backend_xid) IS NOT NULL AND {_KEEPS_ROWS})::float8
 FROM pg_stat_activity GROUP BY 1, 2, 3, 4, 5, 6
 """
-"""One row for all sessions that are alike.
+"""One row for all sessions that are alike; `{database}`: the load's, as an SQL literal.
 
 A transaction keeps old rows by its snapshot; without one, by the number that it has since it wrote.
 """

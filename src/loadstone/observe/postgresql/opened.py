@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import pg8000
+
 from loadstone.model.target import Endpoint
 from loadstone.postgresql.connect import connect
 from loadstone.postgresql.databases import MAINTENANCE
 from loadstone.postgresql.errors import code_of
-from loadstone.postgresql.login_errors import NOT_THAT_DATABASE
+from loadstone.postgresql.login_errors import NOT_THAT_DATABASE, WRONG_PASSWORD
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
 ANSWERED_S = 5.0
 """How long most questions may take, by the server's own limit (statement_timeout) as well."""
+
+_NOT_AT_A_POOLER = ("08P01", WRONG_PASSWORD)
+"""PgBouncer's codes for a database that it does not know. The second keeps it a secret which names
+there are: https://github.com/pgbouncer/pgbouncer/blob/master/src/client.c."""
 
 
 def opened(endpoint: Endpoint, answered_s: float = ANSWERED_S) -> Connection:
@@ -27,6 +35,29 @@ def opened(endpoint: Endpoint, answered_s: float = ANSWERED_S) -> Connection:
     try:
         return connect(endpoint, timeouts, database=MAINTENANCE)
     except TargetError as error:
-        if code_of(error) not in NOT_THAT_DATABASE:
+        if code_of(error) not in (*NOT_THAT_DATABASE, *_NOT_AT_A_POOLER):
             raise
     return connect(endpoint, timeouts, database=None)
+
+
+def database_of(endpoint: Endpoint, *, is_direct: bool) -> str:
+    """The server's own name of the load's database; empty: the target names none.
+
+    `is_direct`: the server itself answers. A pooler may have another name for it.
+    """
+    named = endpoint.target.database or ""
+    if is_direct or not named:
+        return named
+    connection = None
+    try:
+        connection = connect(endpoint, Timeouts(connect_s=3, statement_s=ANSWERED_S))
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_database()")
+            ((name,),) = cursor.fetchall()
+            return str(name)
+    except TargetError:
+        return named  # it is not there yet
+    finally:
+        if connection is not None:
+            with contextlib.suppress(pg8000.Error, OSError):
+                connection.close()

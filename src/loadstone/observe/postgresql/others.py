@@ -11,6 +11,7 @@ from loadstone.observe.loads import Loads
 from loadstone.observe.others import CONNECTED, RUNNING, Others, OthersAsked
 from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, locks
 from loadstone.observe.postgresql.asking import Asking
+from loadstone.observe.postgresql.opened import database_of
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.server import statistics_of
 from loadstone.observe.postgresql.statistics import Question
@@ -28,6 +29,8 @@ _ACCOUNTS = (
     f" count(*) FILTER (WHERE state IN {AT_WORK}), count(*)"
     f" FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND {OF_CLIENTS} GROUP BY 1, 2"
 )
+
+_SESSIONS, _LOCKS = (asked.format(database="current_database()") for asked in (SESSIONS, LOCKS))
 
 
 def look_at_others(connection: Connection) -> Others:
@@ -58,9 +61,8 @@ def status_rows(connection: Connection) -> dict[str, float]:
 def _figures(questions: Questions, asked: Question) -> dict[str, float]:
     """Without the states of sessions, which come and go."""
     (row,) = questions.rows(asked.sql)
-    locks_asked = LOCKS.format(database="current_database()")
     found = asked.counters(row) | asked.gauges(row)
-    found |= activity(questions.rows(SESSIONS)) | locks(questions.rows(locks_asked))
+    found |= activity(questions.rows(_SESSIONS)) | locks(questions.rows(_LOCKS))
     return {name.lower(): value for name, value in found.items() if not name.startswith("state.")}
 
 
@@ -104,13 +106,14 @@ class OthersSource:
 
     def _begin(self, questions: Questions) -> None:
         connection = questions.connection
-        database = literal_of(connection, self.asked.endpoint.target.database or "")
+        own = database_of(self.asked.endpoint, is_direct=questions.is_direct)
+        database = literal_of(connection, own)
         self._statistics, _ = statistics_of(connection, database)
         self._loads.forget()
 
     def _wanted(self, questions: Questions) -> dict[str, float]:
         """The rows that conditions are about; most have none that need the server's statistics."""
-        sessions = activity(questions.rows(SESSIONS))
+        sessions = activity(questions.rows(_SESSIONS))
         running, connected = (
             sessions.get(f"pg_stat_activity.{name}") for name in ("active", "clients")
         )

@@ -10,16 +10,20 @@ import json
 import time
 from dataclasses import dataclass, field
 
+import pg8000
+
 from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
 from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, hides, locks
 from loadstone.observe.postgresql.asking import Asking
+from loadstone.observe.postgresql.opened import database_of
 from loadstone.observe.postgresql.pooler import Pooler
 from loadstone.observe.postgresql.questions import Questions, rows_of
-from loadstone.observe.postgresql.statistics import CATALOG, Question, question
+from loadstone.observe.postgresql.statistics import CATALOG, Part, Question, parts_for, question
 from loadstone.observe.postgresql.updates import UPDATES, updated_columns
 from loadstone.observe.source import UPDATED, VERSION
+from loadstone.postgresql.errors import code_of, text_of
 from loadstone.postgresql.variables import literal_of
 from loadstone.servers.connection import Connection
 from loadstone.servers.sanitize import plain as sanitized
@@ -28,6 +32,9 @@ _LOCKS_EVERY = 5
 _UPDATES_EVERY = 2
 _REFUSED = "not_evaluated."
 SEE_ALL = say("the user sees only what its own sessions do (GRANT pg_monitor)")
+_ABOUT_FUNCTIONS = ("0A000", "22023", "42501", "42883", "42P01", "55000", "XX000")
+"""Codes of functions and views that a server does not have, or that are not for this account."""
+
 _NO_RIGHT = say("the user lacks the right (GRANT pg_monitor)")
 
 
@@ -46,6 +53,8 @@ class ServerSource:
     _locks: dict[str, float] = field(default_factory=dict)
     """The latest answer about locks, which holds until the next one."""
     _readings: int = 0
+    _sessions: str = ""
+    """The question for sessions."""
     _locks_asked: str = ""
     """The question for locks."""
     _updates: str = ""
@@ -75,9 +84,11 @@ class ServerSource:
         connection = questions.connection
         ((version,),) = rows_of(connection, "SHOW server_version")
         self._facts = {VERSION: sanitized(str(version))}
-        database = literal_of(connection, self.endpoint.target.database or "")
+        own = database_of(self.endpoint, is_direct=questions.is_direct)
+        database = literal_of(connection, own)
         self._statistics, refused = statistics_of(connection, database)
-        self._facts |= {f"{_REFUSED}{view}": _NO_RIGHT for view in refused}
+        self._facts |= {f"{_REFUSED}{name}": why for name, why in refused.items()}
+        self._sessions = SESSIONS.format(database=database)
         self._locks_asked = LOCKS.format(database=database)
         self._updates = UPDATES.format(database=database)
         self._readings = 0
@@ -88,7 +99,7 @@ class ServerSource:
         begun = time.monotonic()
         (row,) = questions.rows(self._statistics.sql)
         at_s = (begun + time.monotonic()) / 2
-        sessions = questions.rows(SESSIONS)
+        sessions = questions.rows(self._sessions)
         if self._readings % _LOCKS_EVERY == 0:
             self._locks = locks(questions.rows(self._locks_asked))
         if self._readings % _UPDATES_EVERY == 0:
@@ -116,8 +127,8 @@ class ServerSource:
             self._facts[UPDATED] = json.dumps(listed)
 
 
-def statistics_of(connection: Connection, database: str) -> tuple[Question, list[str]]:
-    """The question for this server, and the views that this account may not read.
+def statistics_of(connection: Connection, database: str) -> tuple[Question, dict[str, str]]:
+    """The question for this server, and why views, and other parts of it, are left out.
 
     `database`: an SQL expression, the name of the load's database.
 
@@ -125,10 +136,30 @@ def statistics_of(connection: Connection, database: str) -> tuple[Question, list
         pg8000.Error: the server does not answer.
     """
     columns: dict[str, list[str]] = {}
-    refused: set[str] = set()
+    refused: dict[str, str] = {}
     for view, column, may, is_number in rows_of(connection, CATALOG):
         if not may:
-            refused.add(str(view))
+            refused[str(view)] = _NO_RIGHT
         elif is_number:
             columns.setdefault(str(view), []).append(str(column))
-    return question(columns, database), sorted(refused)
+    answered = []
+    for part in parts_for(columns, database):
+        if why := _refusal(connection, part):
+            refused[part.name] = why
+        else:
+            answered.append(part)
+    return question(answered), refused
+
+
+def _refusal(connection: Connection, part: Part) -> str | None:
+    """Why the server does not answer it, in its words; `None`: it does.
+
+    Compatible servers have functions that only raise an error, as Amazon Aurora for its log.
+    """
+    try:
+        rows_of(connection, part.sql)
+    except pg8000.Error as error:
+        if code_of(error) not in _ABOUT_FUNCTIONS:
+            raise
+        return sanitized(text_of(error))
+    return None

@@ -14,6 +14,7 @@ from typing import Literal
 from loadstone.model.account import Place
 from loadstone.model.target import Endpoint
 from loadstone.observe.postgresql.asking import Asking
+from loadstone.observe.postgresql.opened import database_of
 from loadstone.observe.postgresql.pooler import Pooler
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.wait_events import said_by
@@ -65,6 +66,7 @@ class PostgresSessions:
     made: Mapping[str, float] = field(default_factory=dict)
     """Nothing: the questions leave no trace in counters of the load's database."""
     rows_kept_s: float = 0.0
+    sleeps_in_commit: Place = "commit delay"
     unnamed_sleep: Place = "latch"
     _asking: Asking = field(init=False)
     _pooler: Pooler = field(init=False)
@@ -163,7 +165,8 @@ class PostgresSessions:
     def _begin(self, questions: Questions) -> None:
         connection = questions.connection
         self.thread, self._is_direct = questions.pid, questions.is_direct
-        database = literal_of(connection, self.endpoint.target.database or "")
+        own = database_of(self.endpoint, is_direct=questions.is_direct)
+        database = literal_of(connection, own)
         (row,) = rows_of(connection, _OURSELVES.format(database=database))
         sees_others, user, own_database, delay = row
         self.sees_others = bool(sees_others)

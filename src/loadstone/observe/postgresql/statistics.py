@@ -43,6 +43,9 @@ _TIMED = {
 }
 """Times that are zero as long as the server does not measure them."""
 
+_COUNTED_ON_REQUEST = ("blks_", "tup_", "temp_", "deadlocks", "conflicts")
+"""Beginnings of the columns that are zero without track_counts."""
+
 _MEASURES = {DATABASES: "track_io_timing", IO: "track_io_timing"}
 _MEASURES_WAL = "track_wal_io_timing"
 
@@ -61,6 +64,21 @@ class Figure:
     name: str
     sql: str
     grows: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """Figures of one view, or of one subject."""
+
+    name: str
+    source: str
+    """The FROM clause; empty: none is needed."""
+    figures: tuple[Figure, ...]
+
+    @property
+    def sql(self) -> str:
+        """A question that is one row; its columns have no names of their own."""
+        return f"SELECT {', '.join(each.sql for each in self.figures)}{self.source}"
 
 
 @dataclass(frozen=True)
@@ -87,45 +105,44 @@ class Question:
         }
 
 
-def question(columns: Columns, target: str) -> Question:
-    """What to ask a server with these columns.
+def parts_for(columns: Columns, target: str) -> list[Part]:
+    """What a server with these columns can be asked.
 
     Args:
         columns: what its catalog has.
         target: the name of the load's database, as an SQL literal.
     """
-    parts = [("", tuple(_moment()))]
-    parts += [
-        (f" FROM {view}", tuple(_of_view(view, columns[view])))
-        for view in WHOLE_VIEWS
-        if view in columns
-    ]
-    if DATABASES in columns:
-        parts.append((f" FROM {DATABASES}", tuple(_of_databases(columns[DATABASES], target))))
-    if IO in columns:
-        parts.append((f" FROM {IO}", tuple(_of_io(columns[IO]))))
-    if REPLICAS in columns:
-        parts.append((f" FROM {REPLICAS}", tuple(_of_replicas())))
-    if SLOTS in columns:
-        parts.append((f" FROM {SLOTS}", tuple(_of_slots())))
-    if PREPARED in columns:
-        parts.append((f" FROM {PREPARED}", tuple(_of_prepared(target))))
+    log = Figure("pg_current_wal_lsn", f"pg_wal_lsn_diff({_LSN}, '0/0')::float8")
     at_work = [view for view in sorted(columns) if view.startswith(PROGRESS)]
-    parts.append(("", tuple(_at_work(at_work))))
-    rows = ", ".join(
-        _row(number, source, figures) for number, (source, figures) in enumerate(parts) if figures
-    )
-    return Question(tuple(each for _, part in parts for each in part), f"SELECT * FROM {rows}")
+    of_views: dict[str, Iterator[Figure]] = {
+        **{view: _of_view(view, columns.get(view, ())) for view in WHOLE_VIEWS},
+        DATABASES: _of_databases(columns.get(DATABASES, ()), target),
+        IO: _of_io(columns.get(IO, ())),
+        REPLICAS: _of_replicas(),
+        SLOTS: _of_slots(),
+        PREPARED: _of_prepared(target),
+    }
+    parts = [
+        Part("settings", "", tuple(_moment())),
+        Part(log.name, "", (log,)),
+        *(
+            Part(view, f" FROM {view}", tuple(figures))
+            for view, figures in of_views.items()
+            if view in columns
+        ),
+        Part("progress", "", tuple(_at_work(at_work))),
+    ]
+    return [part for part in parts if part.figures]
 
 
-def _row(number: int, source: str, figures: Iterable[Figure]) -> str:
-    """A part of the question that is one row; its columns have no names of their own."""
-    return f"(SELECT {', '.join(each.sql for each in figures)}{source}) AS part{number}"
+def question(parts: Sequence[Part]) -> Question:
+    """All of these parts at once."""
+    rows = ", ".join(f"({part.sql}) AS part{number}" for number, part in enumerate(parts))
+    return Question(tuple(each for part in parts for each in part.figures), f"SELECT * FROM {rows}")
 
 
 def _moment() -> Iterator[Figure]:
-    """What no view has: the log's place, transactions with a number, uptime, settings."""
-    yield Figure("pg_current_wal_lsn", f"pg_wal_lsn_diff({_LSN}, '0/0')::float8")
+    """What no view has: transactions with a number, uptime, settings."""
     # Only what changes rows, or locks them, takes a number.
     xmax = "pg_snapshot_xmax(pg_current_snapshot())::text::float8"
     yield Figure("pg_current_snapshot.xmax", xmax)
@@ -166,6 +183,8 @@ def _of_databases(columns: Collection[str], target: str) -> Iterator[Figure]:
             summed = f"sum({column}){only}"
             if column in _TIMED[DATABASES]:
                 summed = _if_measured(_MEASURES[DATABASES], summed)
+            elif column.startswith(_COUNTED_ON_REQUEST):
+                summed = _if_measured("track_counts", summed)
             yield Figure(name, f"{summed}::float8", column not in _NOT_GROWING)
 
 

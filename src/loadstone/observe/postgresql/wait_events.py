@@ -17,6 +17,12 @@ _OF_A_PLACE = ("extend",)
 """A table's file grows by one session at a time: a latch in all but the name."""
 
 _LOG = "wal"
+_AURORAS_COMMIT = "xactsync"
+"""Amazon Aurora: a commit waits until its storage has the log.
+
+Source: https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/apg-waits.xactsync.html
+"""
+
 _READS = ("read", "prefetch")
 _ASYNCHRONOUS = "aio"
 """From 18 on sessions have pages read for them (IO:AioIoCompletion and its like), and none written.
@@ -81,7 +87,7 @@ def _heavyweight(name: str) -> Says:
 
 
 def _of_files(name: str) -> Says:
-    if name.startswith(_LOG):
+    if name.startswith(_LOG) or name == _AURORAS_COMMIT:
         return "log sync"
     is_read = name.endswith(_READS) or name.startswith(_ASYNCHRONOUS)
     return "disk read" if is_read else "disk write"

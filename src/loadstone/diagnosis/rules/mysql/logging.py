@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case
@@ -64,7 +64,7 @@ def judge(case: Case) -> Finding | None:
 def judge_slow(case: Case) -> Finding | None:
     """The slow log takes most statements."""
     on = case.needed(case.is_on("slow_query_log"))
-    slow, questions = case.needed(case.rate("slow_queries")), case.needed(case.rate("questions"))
+    slow, questions = case.needed(_slow_lines(case)), case.needed(case.rate("questions"))
     if not on or questions < FEWEST or slow < OFTEN * questions:
         return None
     limit = case.variable("long_query_time") or ""
@@ -85,6 +85,12 @@ def judge_slow(case: Case) -> Finding | None:
         trial=dynamic(case, {"slow_query_log": "OFF"}, say("the slow log")),
         acts_on="server CPU",
     )
+
+
+def _slow_lines(case: Case) -> float | None:
+    """Lines of the slow log a second: MariaDB also counts those that its sampling leaves out."""
+    counted = case.rate("slow_queries")
+    return counted and counted / max(case.number("log_slow_rate_limit") or 1.0, 1.0)
 
 
 def judge_audit(case: Case) -> Finding | None:
@@ -124,8 +130,8 @@ def _cost(case: Case, lines: float) -> float | None:
 class _Log:
     """A log: its lines, and where the server names what users wait for."""
 
-    lines: str
-    """The counter of its lines."""
+    lines: Callable[[Case], float | None]
+    """Its lines a second."""
     file: str
     """The variable with its file's name."""
     lock: tuple[str, ...]
@@ -133,7 +139,7 @@ class _Log:
 
     def holds(self, case: Case) -> Holds | None:
         """A line's work on a core; its lock; its writes, where they wait for a disk or a table."""
-        account, lines = case.step.account, case.rate(self.lines)
+        account, lines = case.step.account, self.lines(case)
         if account is None or lines is None:
             return None
         work = lines * LINE_S
@@ -209,6 +215,10 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def _statements(case: Case) -> float | None:
+    return case.rate("questions")
+
+
 _OF_A_LOG = part_of(*CORES, "latch", "disk write", is_priced=True)
 
 RULE = Rule(
@@ -216,7 +226,7 @@ RULE = Rule(
     say("the general log is on"),
     judge,
     holds=_OF_A_LOG,
-    holds_in=_Log("questions", "general_log_file", ("/LOG::LOCK_log",)).holds,
+    holds_in=_Log(_statements, "general_log_file", ("/LOG::LOCK_log",)).holds,
 )
 AUDIT_RULE = Rule(
     "audit-log",
@@ -224,7 +234,7 @@ AUDIT_RULE = Rule(
     judge_audit,
     holds=_OF_A_LOG,
     holds_in=_Log(
-        "questions", "server_audit_file_path", ("::lock_operations", "::LOCK_audit_log")
+        _statements, "server_audit_file_path", ("::lock_operations", "::LOCK_audit_log")
     ).holds,
 )
 SLOW_RULE = Rule(
@@ -232,5 +242,5 @@ SLOW_RULE = Rule(
     say("the slow log takes nearly everything"),
     judge_slow,
     holds=_OF_A_LOG,
-    holds_in=_Log("slow_queries", "slow_query_log_file", ("/LOG::LOCK_log",)).holds,
+    holds_in=_Log(_slow_lines, "slow_query_log_file", ("/LOG::LOCK_log",)).holds,
 )

@@ -20,6 +20,9 @@ TIMES_P99 = 20.0
 GROWS = 0.5
 """[P] History entries that stay, per commit."""
 
+FELL = 0.05
+"""[P] Fall of the rate within the window from which a long history is felt."""
+
 FEWEST = 4
 """Seconds from which the start and the end of a window differ by more than chance."""
 
@@ -43,7 +46,7 @@ def judge(case: Case) -> Finding | None:
     fall = _fall(case.series("load", "tps")) if grows else 0.0
     return Finding(
         cause="long-transaction" if old else "purge-lag",
-        group="wait" if grows or history >= LONG else "note",
+        group="wait" if old or fall >= FELL else "note",
         sentence=sentences(
             _why(oldest if old else None),
             _history(history, rate if grows else None),
@@ -53,7 +56,8 @@ def judge(case: Case) -> Finding | None:
             case.seen(plain("history_length"), history, say_in("unit", "entries"), LONG),
             case.seen(plain("oldest_transaction_s"), oldest or 0.0, say_in("unit", "s"), OLD_S),
         ),
-        share=max(min(history / (10 * LONG), 0.5), fall),
+        # What an old snapshot keeps, reads go through; what purge has still to do they do not.
+        share=max(min(history / (10 * LONG), 0.5), fall) if old else fall,
         confidence=0.8 if old else 0.6,
         remedy=say("End that transaction (information_schema.INNODB_TRX names it).")
         if old

@@ -117,7 +117,9 @@ def _rows(case: Case) -> _Rows:
     changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
     sent = case.rate("rows_sent")
     if sent is None:  # MySQL does not count them
-        sent = max(case.needed(case.rate("com_select")), _most_rows_sent(case))
+        by_digests = _rows_sent(case)
+        most = _most_rows_sent(case) if by_digests is None else by_digests
+        sent = max(case.needed(case.rate("com_select")), most)
     useful = max(sent + changed, 1.0)
     few = max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
     if walked >= few and walked > scanned:
@@ -203,6 +205,17 @@ def _wasted(scanned: float, useful: float, *, by_index: bool) -> Message:
     )
 
 
+def _rows_sent(case: Case) -> float | None:
+    """Rows a second that performance_schema's statements have sent; `None`: it has none of them.
+
+    They are counted from the start of the load on.
+    """
+    spots, window = case.step.hot_spots, case.step.window
+    if not spots or not spots.statements or window is None:
+        return None
+    return sum(spot.rows_sent for spot in spots.statements) / window.to_s
+
+
 def _most_rows_sent(case: Case) -> float:
     """How many rows a second the bytes may hold: long ranges return what they read."""
     sent = case.rate("bytes_sent")
@@ -213,9 +226,20 @@ def _most_rows_sent(case: Case) -> float:
 
 def _is_of_others(case: Case) -> bool:
     """Whether another client's long statement reads them: ours would scan again and again."""
-    could_scan = ("select_scan", "select_full_join", "com_update", "com_delete")
-    scans = sum(case.rate(name) or 0.0 for name in could_scan)
-    return scans < OURS * case.tps and long_statement_s(case) is not None
+    return _scans(case) < OURS * case.tps and long_statement_s(case) is not None
+
+
+def _scans(case: Case) -> float:
+    """Scans a second, at most.
+
+    Those of reads are counted. A change that scans looks up no row by an index, as every other one
+    does, and every read that does not scan.
+    """
+    reads = sum(case.rate(name) or 0.0 for name in ("select_scan", "select_full_join"))
+    changes = sum(case.rate(name) or 0.0 for name in ("com_update", "com_delete"))
+    lookups = case.rate("handler_read_key") or 0.0
+    looked_up = lookups - max((case.rate("com_select") or 0.0) - reads, 0.0)
+    return reads + max(changes - max(looked_up, 0.0), 0.0)
 
 
 def _rows_share(case: Case, scanned: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import PAGE_WAITS, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
@@ -196,7 +196,17 @@ def _near(case: Case, limit: float, mean: float) -> float:
     if ages is None:
         return 1.0 if mean >= NEAR * limit else 0.0
     near = sum(1 for _, age in ages if age >= NEAR * limit)
-    return near / len(ages) if near >= SAMPLES else 0.0
+    return _by_the_load(case, ages) * near / len(ages) if near >= SAMPLES else 0.0
+
+
+def _by_the_load(case: Case, ages: Series) -> float:
+    """The part of the checkpoint's advance that the load's own redo makes necessary, 0 to 1.
+
+    The rest brings an age down that is left from before, as by the loading of the tables.
+    """
+    (began_s, first), (ended_s, last) = ages[0], ages[-1]
+    written = (case.rate("log_written_bytes") or 0.0) * (ended_s - began_s)
+    return written / (written + max(first - last, 0.0)) if written > 0 else 0.0
 
 
 def _variable(case: Case) -> str:

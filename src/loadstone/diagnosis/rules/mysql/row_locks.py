@@ -8,7 +8,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.row_waits import advice, holder_s, lock_share, other_rows, waiting
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.trials import client
+from loadstone.diagnosis.trials import at_start, client
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in, sentences
@@ -21,6 +21,11 @@ DEADLOCKS = 0.01
 
 _LOCK_GAPS = ("REPEATABLE-READ", "SERIALIZABLE")
 
+COUNTED = 0.5
+"""[P] Part of the waits for locks that the counters of waits for rows must explain."""
+
+_AUTO_INCREMENT = "innodb_autoinc_lock_mode"
+
 LOST = 0.05
 """[P] Share of the events that are run again; below it nobody would notice the difference."""
 
@@ -31,6 +36,8 @@ def judge(case: Case) -> Finding | None:
     share = case.needed(lock_share(case))
     if share < SHARE:
         return None
+    if _at_auto_increment(case, share):
+        return _inserting_in_turn(case, share)
     by_event = waits / case.tps if case.tps else None
     each = share * case.users / waits * 1000 if waits else None
     return Finding(
@@ -54,6 +61,40 @@ def judge(case: Case) -> Finding | None:
         remedy=_remedy(case),
         trial=other_rows(case),
         acts_on="row locks",
+    )
+
+
+def _at_auto_increment(case: Case, share: float) -> bool:
+    """Whether users wait for a table's next number.
+
+    By innodb_autoinc_lock_mode=0 that is a lock, kept to the end of a statement and its commit. The
+    counters of waits for rows do not count it.
+    """
+    counted = (case.rate("row_lock_time_s") or 0.0) / case.users
+    return case.variable(_AUTO_INCREMENT) == "0" and counted < COUNTED * share
+
+
+def _inserting_in_turn(case: Case, share: float) -> Finding:
+    return Finding(
+        cause="row-locks",
+        group="wait",
+        sentence=say(
+            "Users spend {share} of their time waiting to insert: innodb_autoinc_lock_mode=0 gives "
+            "the next number of a table to one statement at a time, until it has ended.",
+            share=Percent(share),
+        ),
+        evidence=(
+            case.seen(say("users that wait for a lock"), share, say("of their time"), SHARE),
+            case.seen(
+                plain("row_lock_time_s"), case.rate("row_lock_time_s") or 0.0, say("users that wait")
+            ),
+        ),
+        share=share,
+        confidence=0.9,
+        remedy=say(
+            "Set innodb_autoinc_lock_mode=2, which needs row-based binary logs (binlog_format=ROW)."
+        ),
+        trial=at_start(case, {_AUTO_INCREMENT: "2"}, say("numbers that are given in turn")),
     )
 
 

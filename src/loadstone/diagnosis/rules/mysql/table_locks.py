@@ -21,6 +21,7 @@ LOCKED = (
     ("commit lock", say("the global read lock: FLUSH TABLES WITH READ LOCK")),
     ("backup lock", say("the backup lock: a backup, or BACKUP STAGE")),
     ("backup stage", say("the backup lock: a backup, or BACKUP STAGE")),
+    ("user lock", say("a lock of GET_LOCK(), which a program takes by itself")),
     ("table flush", say("FLUSH TABLES: a session still uses the old table")),
 )
 """Parts of states in the process list, and what a connection in such a state waits for."""

@@ -13,11 +13,11 @@ from loadstone.diagnosis.trials import WARMS_S
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding, Setting, Trial
-from loadstone.model.message import say, say_in, sentences
+from loadstone.model.message import Message, say, say_in, sentences
 
 
 def judge(case: Case) -> Finding | None:
-    """Pages read per event become fewer within the window."""
+    """Pages read per event become fewer within the window, or find room that was never used."""
     if not case.needed(page_reads.reads(case)):
         return None
     share = case.needed(page_reads.reading_time(case))
@@ -26,18 +26,15 @@ def judge(case: Case) -> Finding | None:
     reads = case.needed(case.series("server", page_reads.COUNTER))
     events = case.needed(case.series("load", "tps"))
     thirds = by_thirds(reads, events)
-    if thirds is None or thirds[1] > FALLS * thirds[0]:
+    if thirds is None:
+        return None
+    if thirds[1] > FALLS * thirds[0] and not page_reads.find_room(case):
         return None
     return Finding(
         cause="cold-caches",
         group="validity",
         sentence=sentences(
-            say(
-                "Caches were cold: pages read per event went from {first} to {last} within the "
-                "window.",
-                first=Number(thirds[0]),
-                last=Number(thirds[1]),
-            ),
+            _filling(thirds, page_reads.kept(case)),
             say("Reading takes {share} of the users' time.", share=Percent(share)),
         ),
         evidence=tuple(_evidence(case, thirds)),
@@ -46,6 +43,20 @@ def judge(case: Case) -> Finding | None:
         remedy=say("Warm up longer before the window starts: --warmup auto, or a longer time."),
         trial=_warm(),
         acts_on="disk reads",
+    )
+
+
+def _filling(thirds: tuple[float, float], kept: float | None) -> Message:
+    first, last = thirds
+    if last > FALLS * first:
+        return say(
+            "Caches were cold: {part} of the pages that were read found room in shared_buffers.",
+            part=Percent(kept),
+        )
+    return say(
+        "Caches were cold: pages read per event went from {first} to {last} within the window.",
+        first=Number(first),
+        last=Number(last),
     )
 
 

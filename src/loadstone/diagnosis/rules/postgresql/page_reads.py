@@ -30,6 +30,12 @@ event, 82 % of their bytes from the disk, 78 µs per event).
 _PAGE = 8192.0
 """Bytes of a page, unless the server was compiled with another size."""
 
+_MOST = 0.5
+"""More than half."""
+
+_SLRU = "IO:SLRURead"
+"""Pages that say which transactions are over; they have buffers of their own."""
+
 COUNTER = "pg_stat_database.blks_read"
 _EVICTIONS = "pg_stat_io.client.relation.evictions"
 _REUSES = "pg_stat_io.client.relation.reuses"
@@ -70,10 +76,22 @@ def reading_parts(case: Case) -> Mapping[Place, float]:
     bytes_read = found * page_bytes(case)
     temporary = case.rate("pg_stat_database.temp_bytes") or 0.0
     waits = bytes_read / (bytes_read + temporary) if bytes_read else 0.0
+    waits *= 1.0 - _of_transactions(case)
     if account.view == "sessions":
         return {"disk read": waits}
     each_s = COPY_CPU_S + DISK_CPU_S * (part_from_disk(case) or 0.0)
     return {**parts_of_work(case, found * each_s), "disk read": waits}
+
+
+def _of_transactions(case: Case) -> float:
+    """The part of the reads that sessions wait for which is of pages about transactions."""
+    reading = {
+        state: seen
+        for state, seen in (case.states() or {}).items()
+        if state.startswith("IO:") and state.endswith("Read")
+    }
+    total = sum(reading.values())
+    return reading.get(_SLRU, 0.0) / total if total else 0.0
 
 
 def reading_holds(case: Case) -> Holds | None:
@@ -90,16 +108,31 @@ def reading_time(case: Case) -> float | None:
     return sum(part * account.share_of(place) for place, part in parts.items())
 
 
+def kept(case: Case) -> float | None:
+    """The part of the pages read for which none had to make room, 0 to 1; `None`: not counted.
+
+    The server counts that from 16 on.
+    """
+    found, evicted = reads(case), case.rate(_EVICTIONS)
+    if evicted is None:
+        return None
+    evicted += case.rate(_REUSES) or 0.0
+    return max(1.0 - evicted / found, 0.0) if found else 1.0
+
+
+def find_room(case: Case) -> bool:
+    """Whether for most of the pages read none had to make room, as far as that is counted."""
+    return (kept(case) or 0.0) > _MOST
+
+
 def most_kept(case: Case) -> float | None:
     """The largest part of the pages read that may have stayed in shared_buffers, 0 to 1.
 
-    By the pages that had to make room, where the server counts them (from 16 on). Elsewhere no more
-    can have stayed than there is room for, whatever was there before. `None`: neither is known.
+    What is counted; else no more can have stayed than there is room for, whatever was there before.
+    `None`: neither is known.
     """
-    found, evicted = reads(case), case.rate(_EVICTIONS)
-    if evicted is not None:
-        evicted += case.rate(_REUSES) or 0.0
-        return max(1.0 - evicted / found, 0.0) if found else 1.0
+    if (counted := kept(case)) is not None:
+        return counted
     size, total = size_of(case.variable("shared_buffers")), case.total(COUNTER)
     if size is None or total is None:
         return None

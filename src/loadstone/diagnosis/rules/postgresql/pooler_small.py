@@ -14,7 +14,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import pooler_core
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.message import Message, plain, say, say_in
 
 SHARE = 0.1
 """[P] Share of the users' time; users that a pooler does not keep waiting have none of it."""
@@ -35,32 +35,47 @@ def judge(case: Case) -> Finding | None:
     share = case.needed(case.time_at("admission"))
     if share < SHARE:
         return None
-    busy = case.needed(busy_share(case))
-    if busy > FULL or _gives_none_back(case):
+    busy = busy_share(case)
+    if (busy is not None and busy > FULL) or _gives_none_back(case):
         return None
     return Finding(
         cause="pooler-small",
         group="setting",
-        sentence=say(
-            "Users spend {share} of their time waiting for a connection of the pooler, {waiting} "
-            "at any moment, while {idle} of the cores are idle.",
-            share=Percent(share),
-            waiting=Number(share * case.users),
-            idle=Percent(1 - busy),
-        ),
+        sentence=_sentence(case, share, busy),
         evidence=(
             case.seen(say("users before the pooler"), share, say("of their time"), SHARE),
-            case.seen(say("CPU busy"), busy, say("of the cores"), FULL),
+            *(() if busy is None else (_busy(case, busy),)),
             *_pools(case),
         ),
         share=share,
-        confidence=0.85,
+        # Behind the pooler the server's cores may be used up.
+        confidence=0.6 if busy is None else 0.85,
         remedy=say(
             "Give the pooler more connections (PgBouncer: default_pool_size), or keep transactions "
             "shorter. If its own process uses a whole core, it is the limit: start more of them "
             "(so_reuseport)."
         ),
     )
+
+
+def _sentence(case: Case, share: float, busy: float | None) -> Message:
+    waits = {"share": Percent(share), "waiting": Number(share * case.users)}
+    if busy is None:
+        return say(
+            "Users spend {share} of their time waiting for a connection of the pooler, {waiting} "
+            "at any moment. The server's cores were not observed.",
+            **waits,
+        )
+    return say(
+        "Users spend {share} of their time waiting for a connection of the pooler, {waiting} at "
+        "any moment, while {idle} of the cores are idle.",
+        **waits,
+        idle=Percent(1 - busy),
+    )
+
+
+def _busy(case: Case, busy: float) -> Evidence:
+    return case.seen(say("CPU busy"), busy, say("of the cores"), FULL)
 
 
 def _gives_none_back(case: Case) -> bool:

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import rest_of
-from loadstone.diagnosis.row_waits import advice, holder_s, lock_share, other_rows, waiting
+from loadstone.diagnosis.row_waits import (
+    HELD_S,
+    advice,
+    holder_s,
+    lock_share,
+    other_rows,
+    waiting,
+)
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Seconds
 from loadstone.model.finding import Evidence, Finding
@@ -20,6 +27,7 @@ SHARE = 0.1
 
 _WAITING = "pg_stat_activity.waiting_for_rows"
 _OLDEST = "pg_stat_activity.oldest_transaction_s"
+_PREPARED = "pg_prepared_xacts.oldest_s"
 
 
 def judge(case: Case) -> Finding | None:
@@ -50,6 +58,8 @@ def _evidence(case: Case, share: float) -> Iterator[Evidence]:
 
 def _remedy(case: Case) -> Message:
     """Advises to end the transaction that holds the rows, if it is far older than the load's."""
+    if (prepared := end_prepared(case)) is not None:
+        return prepared
     oldest = holder_s(case)
     if oldest is None:
         return advice(case)
@@ -57,6 +67,21 @@ def _remedy(case: Case) -> Message:
         "End the transaction that has been open for {time} (pg_blocking_pids(pid) says whom a "
         "session waits for, pg_stat_activity what that one does); commit sooner.",
         time=Seconds(oldest),
+    )
+
+
+def end_prepared(case: Case) -> Message | None:
+    """Advises to end a prepared transaction, if it is older than all sessions' transactions.
+
+    It keeps its locks, and belongs to no session any more.
+    """
+    prepared_s = case.highest(_PREPARED)
+    if prepared_s is None or prepared_s < max(HELD_S, case.highest(_OLDEST) or 0.0):
+        return None
+    return say(
+        "A transaction was prepared {time} ago, keeps its locks, and belongs to no session: SELECT "
+        "gid, owner FROM pg_prepared_xacts, then COMMIT PREPARED or ROLLBACK PREPARED.",
+        time=Seconds(prepared_s),
     )
 
 

@@ -66,8 +66,11 @@ def judge(case: Case) -> Finding | None:
 def _fills(case: Case, kept: float) -> bool:
     """Whether the buffers are being filled, or may be.
 
-    Where most of what is read may stay, only reads that go on as before say that it does not.
+    Where it is not counted, and most of what is read may stay, only reads that go on as before say
+    that it does not.
     """
+    if page_reads.find_room(case):
+        return True
     reads, events = case.series("server", page_reads.COUNTER), case.series("load", "tps")
     thirds = by_thirds(reads, events) if reads and events else None
     return kept >= STAYS if thirds is None else thirds[1] <= FALLS * thirds[0]

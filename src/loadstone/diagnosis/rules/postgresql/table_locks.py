@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import row_locks
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -21,7 +22,10 @@ LOCKED: Mapping[str, Message] = {
     "Lock:relation": say("a table: LOCK TABLE, ALTER TABLE, VACUUM FULL, or an index being made"),
     "Lock:virtualxid": say("a transaction that an index being made, or VACUUM, waits for"),
     "Lock:advisory": say("an advisory lock, which a program takes by itself"),
-    "Lock:object": say("an object of the catalog that another session changes"),
+    "Lock:object": say(
+        "an object of the catalog that another session changes, or the queue of NOTIFY, into which "
+        "one session commits at a time"
+    ),
 }
 """Wait events, and what a session waits for with each."""
 
@@ -42,10 +46,22 @@ def judge(case: Case) -> Finding | None:
         evidence=tuple(_evidence(case, share, state)),
         share=share,
         confidence=0.95,
-        remedy=say(
-            "Find the session that holds the lock (pg_blocking_pids(pid), pg_locks), and end it or "
-            "move its work away from the load."
-        ),
+        remedy=_remedy(case, state),
+    )
+
+
+def _remedy(case: Case, state: str) -> Message:
+    if (prepared := row_locks.end_prepared(case)) is not None:
+        return prepared
+    if state == "Lock:object":
+        return say(
+            "Send fewer notifications (NOTIFY, pg_notify), one for many changes, and outside of "
+            "the transactions that matter. If nobody sends any, find the session that holds the "
+            "lock (pg_blocking_pids(pid), pg_locks)."
+        )
+    return say(
+        "Find the session that holds the lock (pg_blocking_pids(pid), pg_locks), and end it or "
+        "move its work away from the load."
     )
 
 

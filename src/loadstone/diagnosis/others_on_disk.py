@@ -1,0 +1,93 @@
+"""Others use the disk that holds the server's data, for any family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, time_at
+from loadstone.diagnosis.locked_rows import due_to
+from loadstone.diagnosis.page_reads import reads_by_event, reads_share
+from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Number, Percent
+from loadstone.model.finding import Finding
+from loadstone.model.message import plain, say, say_in
+
+BUSY = 0.4
+"""[P] Share of the time in which the disk is busy, from which the server often finds others in its
+way. Writers around the page cache had a disk of many queues busy 53 to 86 % of the time."""
+
+TIMES = 4.0
+"""[P] Others' bytes as a multiple of the server's own: a file system's journal, which belongs to no
+process, writes one and a half times what a load of small commits does.
+"""
+
+FEWEST_BYTES = 20e6
+"""[P] Others' bytes a second, lower bound."""
+
+WAITS = 0.3
+"""[P] Share of the users' time in commit from which they feel the disk."""
+
+READS = 0.1
+"""[P] Pages that an event reads from which it feels the disk too (DIAGNOSIS 14)."""
+
+
+def rule_of(commit_share: Callable[[Case], float | None]) -> Rule:
+    """The rule for servers of whose users' time `commit_share` says how much is in commit."""
+    return Rule(
+        "disk-neighbour",
+        say("others use the server's disk"),
+        lambda case: _judge(case, commit_share),
+        reads="files",
+        holds=time_at(*SYNC_WAITS, *PAGE_READS, *PAGE_WAITS),
+    )
+
+
+def _judge(case: Case, commit_share: Callable[[Case], float | None]) -> Finding | None:
+    """The disk moves far more bytes than the server's process does, and is always busy."""
+    busy = case.needed(case.host("disk_busy"))
+    moved = sum(
+        case.needed(case.host(name)) for name in ("disk_read_bytes_per_s", "disk_write_bytes_per_s")
+    )
+    own = case.needed(case.host_rate("process.read_bytes"))
+    own += case.needed(case.host_rate("process.written_bytes"))
+    others = moved - own
+    if busy < BUSY or others < max(FEWEST_BYTES, TIMES * own):
+        return None
+    in_commit, reads = commit_share(case) or 0.0, reads_by_event(case) or 0.0
+    if in_commit + due_to(case, *SYNC_WAITS) < WAITS and reads < READS:
+        return None
+    disk = case.step.host.disk if case.step.host else None
+    return Finding(
+        cause="disk-neighbour",
+        group="validity",
+        sentence=say(
+            "Others use the server's disk: of {moved} MB a second on {disk} the server moves {own} "
+            "MB, and the disk is busy {busy} of the time. Do not compare these figures.",
+            moved=Number(moved / 1e6),
+            disk=disk,
+            own=Number(own / 1e6),
+            busy=Percent(busy),
+        ),
+        evidence=(
+            case.seen(
+                say("bytes of others on the disk"),
+                others,
+                say_in("unit", "B/s"),
+                max(FEWEST_BYTES, TIMES * own),
+            ),
+            case.seen(plain("disk_busy"), busy, say("of the time"), BUSY),
+            case.seen(say("users in commit"), in_commit, say("of their time"), WAITS),
+        ),
+        share=max(in_commit * min(busy, 1.0), _reading(case, busy)),
+        confidence=0.8,
+        remedy=say("Find them (iotop, pidstat -d), or give the server a disk of its own."),
+    )
+
+
+def _reading(case: Case, busy: float) -> float:
+    """Share of the users' time at disk reads while others use the disk; else of an event's work."""
+    account = case.step.account
+    if account is not None and account.view == "threads":
+        return account.share_of(*PAGE_READS) * min(busy, 1.0)
+    return reads_share(case) or 0.0

@@ -1,0 +1,8 @@
+"""Others use the disk that holds the server's data."""
+
+from __future__ import annotations
+
+from loadstone.diagnosis.others_on_disk import rule_of
+from loadstone.diagnosis.rules.postgresql.wal import wait_share
+
+RULE = rule_of(wait_share)

@@ -1,0 +1,97 @@
+"""Remedies that depend on who or what holds the users."""
+
+from __future__ import annotations
+
+from diagnose.accounts import an_account
+from diagnose.of_postgresql.example_checkpoints import _IMAGES, _DISK, _TIME
+from diagnose.of_postgresql.figures import a_case, at
+from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.rules.postgresql import (
+    cold_caches,
+    full_pages,
+    row_locks,
+    serialization_failures,
+    shared_buffers,
+    table_locks,
+)
+
+PREPARED = {"pg_prepared_xacts.oldest_s": 30.0, "pg_stat_activity.oldest_transaction_s": 29.0}
+
+
+def test_a_prepared_transaction_is_named_and_not_the_users_that_wait_for_it() -> None:
+    for rule, account in (
+        (row_locks.RULE, an_account(row_lock=0.5)),
+        (table_locks.RULE, an_account(table_lock=0.5)),
+    ):
+        found = rule.judge(a_case(at(account, means=PREPARED)))
+        assert found is not None and "ROLLBACK PREPARED" in (found.remedy or "")
+        younger = PREPARED | {"pg_stat_activity.oldest_transaction_s": 60.0}
+        other = rule.judge(a_case(at(account, means=younger)))
+        assert other is not None and "PREPARED" not in (other.remedy or "")
+
+
+def test_commits_that_queue_up_to_notify_are_told_to_notify_less() -> None:
+    queue = at(an_account(table_lock=0.5), means={"state.Lock:object": 8.0})
+    found = table_locks.RULE.judge(a_case(queue))
+    assert found is not None and "NOTIFY" in found.sentence
+    assert "fewer notifications" in (found.remedy or "")
+
+
+def test_checkpoints_that_come_by_the_clock_are_told_to_come_later() -> None:
+    rates = _IMAGES | {"pg_stat_bgwriter.checkpoints_timed": 0.03}
+    timed = at(_TIME, rates=rates, host=_DISK)
+    found = full_pages.RULE.judge(a_case(timed, variables={"checkpoint_timeout": "30s"}))
+    usual = full_pages.RULE.judge(a_case(timed))
+    assert found is not None and found.trial is not None and usual is not None
+    assert found.trial.settings[0].value == "15min"
+    assert "checkpoint_timeout=30s" in found.sentence
+    # What checkpoints write is theirs as well.
+    assert (found.share or 0.0) > (usual.share or 0.0)
+
+
+def test_pages_that_find_room_are_no_reason_for_more_buffers() -> None:
+    reading = an_account(disk_read=0.5, on_core=0.2)
+    rates: dict[str, float | None] = {
+        "pg_stat_database.blks_read": 4000.0,
+        "pg_stat_io.client.relation.evictions": 100.0,
+        "pg_stat_io.client.relation.reuses": 0.0,
+    }
+    level = tuple((float(second), 4000.0) for second in range(1, 10))
+    events = tuple((float(second), 1000.0) for second in range(1, 10))
+    seconds = {("server", "pg_stat_database.blks_read"): level, ("load", "tps"): events}
+    room = a_case(at(reading, rates=rates), seconds=seconds)  # type: ignore[arg-type]
+    assert shared_buffers.RULE.judge(room) is None
+    found = cold_caches.RULE.judge(room)
+    assert found is not None and "found room" in found.sentence
+    exchanged = at(reading, rates={**rates, "pg_stat_io.client.relation.evictions": 3900.0})
+    full = a_case(exchanged, seconds=seconds)  # type: ignore[arg-type]
+    assert shared_buffers.RULE.judge(full) is not None
+    assert cold_caches.RULE.judge(full) is None
+
+
+def test_reads_about_transactions_are_not_those_of_tables() -> None:
+    reading = an_account(disk_read=0.5, on_core=0.2)
+    states = {"state.IO:DataFileRead": 1.0, "state.IO:SLRURead": 7.0}
+    found = [
+        shared_buffers.RULE.judge(
+            a_case(at(reading, rates={"pg_stat_database.blks_read": 4000.0}, means=means))
+        )
+        for means in ({}, states)
+    ]
+    shares = [one.share or 0.0 for one in found if one]
+    assert len(shares) == 2 and shares[1] < 0.3 * shares[0]
+
+
+def test_what_cannot_be_serialized_is_undone_by_the_isolation_that_was_set() -> None:
+    failing = at(step={"errors": {"40001": 5000}, "restarts": 5000})
+    by_server = serialization_failures.RULE.judge(
+        a_case(failing, variables={"default_transaction_isolation": "serializable"})
+    )
+    assert by_server is not None and by_server.trial is not None
+    assert by_server.trial.kind == "dynamic"
+    assert by_server.trial.settings[0].value == "read committed"
+    first = diagnosis_of(
+        a_case(failing, variables={"default_transaction_isolation": "serializable"})
+    ).findings[0]
+    assert first.cause == "serialization-failures"
+    assert first.foretold is not None and first.foretold.tps > 1.2 * (first.foretold.now or 0.0)
