@@ -18,6 +18,7 @@ from loadstone.diagnosis.rules.mysql import (
     row_locks,
     table_locks,
 )
+from loadstone.model.account import Cores
 from loadstone.model.finding import Finding
 from loadstone.model.result import TargetShare
 
@@ -107,16 +108,18 @@ def test_lines_that_the_slow_log_leaves_out_are_not_written() -> None:
     assert logging.SLOW_RULE.judge(sampled) is None
 
 
-@pytest.mark.parametrize(("lookups", "is_ours"), [(3000.0, False), (1000.0, True)])
+@pytest.mark.parametrize(("others", "is_ours"), [(1.2, False), (0.1, True)])
 def test_rows_that_a_long_report_scans_are_not_those_of_changes(
-    lookups: float, is_ours: bool
+    others: float, is_ours: bool
 ) -> None:
-    """A change that looks up its row by an index scans none."""
+    """If its work on a core is enough for all of them."""
+    cores = Cores(users=0.8, others=others, own=0.1)
+    account = an_account(on_core=0.3).model_copy(update={"cores": cores})
     made = Made(
         tps=1000.0,
         rates={
             "handler_read_rnd_next": 5e6,
-            "handler_read_key": lookups,
+            "handler_read_key": 3000.0,
             "handler_read_next": 0.0,
             "com_select": 1000.0,
             "com_update": 2000.0,
@@ -126,6 +129,7 @@ def test_rows_that_a_long_report_scans_are_not_those_of_changes(
             "rows_sent": 1000.0,
         },
         highest={"longest_statement_s": 30.0},
+        step={"account": account},
     )
     assert (missing_index.RULE.judge(a_case(made)) is not None) is is_ours
 

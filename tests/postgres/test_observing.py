@@ -29,6 +29,8 @@ from postgres.test_family import endpoint, local
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
+MAKE_TABLE = "CREATE TEMPORARY TABLE other (id INT)"
+
 
 @pytest.fixture
 def row(server: Server, database: str) -> str:
@@ -129,19 +131,21 @@ def test_a_transaction_that_wrote_and_rests_keeps_what_later_ones_leave(
     assert seen.gauges["pg_stat_activity.oldest_xmin_age"] >= 7
 
 
-def test_a_transaction_of_another_database_keeps_no_rows_of_this_one(
-    server: Server, row: str
+@pytest.mark.parametrize(("statement", "keeps"), [("SELECT 1", False), (MAKE_TABLE, True)])
+def test_a_snapshot_of_another_database_keeps_no_rows_of_this_one(
+    server: Server, row: str, statement: str, keeps: bool
 ) -> None:
+    """A transaction that writes there is at work for each snapshot here."""
     source = ServerSource(SourceName(role="server"), local(server, row))
     with connect(local(server, "postgres")) as other:
-        did(other, "BEGIN")
-        did(other, "CREATE TEMPORARY TABLE other (id INT)")
+        did(other, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+        did(other, statement)
         for _ in range(7):
-            server.asked("CREATE TEMPORARY TABLE other (id INT)", row)
+            server.asked(MAKE_TABLE, row)
         seen = read(source)
         did(other, "ROLLBACK")
     source.close()
-    assert seen.gauges["pg_stat_activity.oldest_xmin_age"] < 7
+    assert (seen.gauges["pg_stat_activity.oldest_xmin_age"] >= 7) is keeps
 
 
 def test_a_function_that_is_refused_takes_only_its_own_figure_away(

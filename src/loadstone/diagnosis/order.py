@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from loadstone.diagnosis.claims import Held
+from loadstone.diagnosis.holds import CORES
 from loadstone.model.finding import Finding
 
 EXPLAINS: dict[str, tuple[str, ...]] = {
@@ -194,7 +195,7 @@ def _is_small(one: Held) -> bool:
     Cores that are used up are a fact, whoever holds the wait for them.
     """
     known = one.finding.share is not None
-    is_ceiling = one.finding.group == "ceiling" and not one.is_rest_of_cores
+    is_ceiling = one.finding.group == "ceiling" and not {*one.holds.places} & {*CORES}
     return (_may_be_noted(one) or is_ceiling) and known and one.weight < SMALL * one.busy
 
 

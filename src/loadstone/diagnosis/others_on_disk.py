@@ -9,6 +9,7 @@ from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, time_a
 from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.page_reads import reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
@@ -27,6 +28,9 @@ FEWEST_BYTES = 20e6
 
 WAITS = 0.3
 """[P] Share of the users' time in commit from which they feel the disk."""
+
+READING = 0.1
+"""[P] Share of the users' time at disk reads from which they feel the disk too."""
 
 READS = 0.1
 """[P] Pages that an event reads from which it feels the disk too (DIAGNOSIS 14)."""
@@ -54,8 +58,8 @@ def _judge(case: Case, commit_share: Callable[[Case], float | None]) -> Finding 
     others = moved - own
     if busy < BUSY or others < max(FEWEST_BYTES, TIMES * own):
         return None
-    in_commit, reads = commit_share(case) or 0.0, reads_by_event(case) or 0.0
-    if in_commit + due_to(case, *SYNC_WAITS) < WAITS and reads < READS:
+    in_commit = commit_share(case) or 0.0
+    if in_commit + due_to(case, *SYNC_WAITS) < WAITS and not _reads_are_felt(case):
         return None
     disk = case.step.host.disk if case.step.host else None
     return Finding(
@@ -83,6 +87,15 @@ def _judge(case: Case, commit_share: Callable[[Case], float | None]) -> Finding 
         confidence=0.8,
         remedy=say("Find them (iotop, pidstat -d), or give the server a disk of its own."),
     )
+
+
+def _reads_are_felt(case: Case) -> bool:
+    """Whether users wait for the disk's reads: as looks show, else as events read pages at all."""
+    account = case.step.account
+    if account is not None and (account.view == "threads" or case.family == POSTGRESQL):
+        # What is read may be in the kernel's cache.
+        return account.share_of(*PAGE_READS) >= READING
+    return (reads_by_event(case) or 0.0) >= READS
 
 
 def _reading(case: Case, busy: float) -> float:

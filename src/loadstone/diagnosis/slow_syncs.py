@@ -47,6 +47,16 @@ class SyncWait:
     sync_s: float | None
     """Time of a sync; `None`: not known."""
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether a sync is known to be slow."""
+        return (self.sync_s or 0.0) >= SLOW_SYNC_S
+
+    @property
+    def threshold(self) -> float:
+        """The share of the users' time from which it is a cause."""
+        return FELT if self.is_slow else SHARE
+
 
 def weight_of(case: Case, wait: SyncWait) -> Literal["wait", "note"] | None:
     """What the wait is: a cause, or a note where quick syncs are shared; `None`: it is short.
@@ -54,15 +64,14 @@ def weight_of(case: Case, wait: SyncWait) -> Literal["wait", "note"] | None:
     Rows stay locked until the commit is over, so that few may be in commit at a time: if that takes
     long, who waits for a row waits for it.
     """
-    slow = (wait.sync_s or 0.0) >= SLOW_SYNC_S
     seen_s = (case.time_at(*SYNC_WAITS) or 0.0) * case.users / wait.commits
-    takes_long = slow or seen_s >= SLOW_CYCLE_S
+    takes_long = wait.is_slow or seen_s >= SLOW_CYCLE_S
     held = wait.share + (due_to(case, *SYNC_WAITS) if takes_long else 0.0)
-    if held < (FELT if slow else SHARE) or is_full(case):
+    if held < wait.threshold or is_full(case):
         return None
     # A quick disk's syncs are what durable commits cost: more users share each of them.
     rare = wait.syncs is not None and 1 / wait.syncs >= SLOW_CYCLE_S
-    is_limit = wait.share < SHARE or slow or rare or _stays(case)
+    is_limit = wait.share < SHARE or wait.is_slow or rare or _stays(case)
     return "wait" if is_limit else "note"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import outside, state_share
+from loadstone.diagnosis.holds import PAGE_READS
 from loadstone.model.account import PLACE_NAMES, Place
 from loadstone.model.ceilings import RESOURCES
 from loadstone.model.error_codes import MYSQL
@@ -110,8 +111,11 @@ def waits_most(case: Case) -> bool:
     account = case.step.account
     if account is None or account.view != "threads":
         return False
-    others = [one.share for one in account.entries if one.place not in (*_BLOCKED, "idle")]
-    return nameless_wait(case) > max(others, default=1.0)
+    # Of reads more users bring more.
+    waits = {*_BLOCKED} - {*PAGE_READS}
+    others = [one.share for one in account.entries if one.place not in (*waits, "idle")]
+    most = max((account.share_of(place) for place in waits), default=0.0)
+    return most > max(others, default=1.0)
 
 
 def stalled(case: Case) -> bool:
@@ -184,7 +188,7 @@ def _nearest(case: Case) -> Iterator[Message]:
 
 
 def _unseen(case: Case) -> Finding:
-    largest = max(_placed(case), key=lambda wait: wait[0], default=None)
+    largest = max(_placed(case) or _waits(case), key=lambda wait: wait[0], default=None)
     said = [
         say("Not evaluated: the server's host was not observed.")
         if case.step.server

@@ -20,7 +20,7 @@ _IMAGES: dict[str, float | None] = {
     "pg_stat_wal.wal_records": 60_000.0,
     "pg_stat_bgwriter.buffers_checkpoint": 7200.0,
 }
-_EARLY = at(_TIME, rates=_IMAGES, host=_DISK, totals={"pg_stat_bgwriter.checkpoints_req": 30.0})
+EARLY = at(_TIME, rates=_IMAGES, host=_DISK, totals={"pg_stat_bgwriter.checkpoints_req": 30.0})
 _TINY = {"max_wal_size": "32MB"}
 _NEWER: dict[str, float | None] = {
     "pg_stat_bgwriter.buffers_checkpoint": None,
@@ -34,16 +34,16 @@ _WRITES = {"pg_stat_wal.wal_write": 1500.0}
 EXAMPLES = (
     Example(
         wal_size.RULE,
-        a_case(_EARLY, variables=_TINY),
+        a_case(EARLY, variables=_TINY),
         a_case(_TIMED, variables=_TINY),
-        a_case(_EARLY, variables={"max_wal_size": None}),
+        a_case(EARLY, variables={"max_wal_size": None}),
         needs="variable max_wal_size",
     ),
     # From 17 on checkpoints have a view of their own.
     Example(
         wal_size.RULE,
         a_case(
-            _EARLY.but(
+            EARLY.but(
                 rates=_NEWER,
                 totals={
                     "pg_stat_bgwriter.checkpoints_req": None,
@@ -52,14 +52,14 @@ EXAMPLES = (
             ),
             variables=_TINY,
         ),
-        a_case(_EARLY.but(host={"disk_busy": 0.01}, rates={"pg_stat_wal.wal_fpi": 50.0})),
-        a_case(_EARLY.but(totals={"pg_stat_bgwriter.checkpoints_req": None})),
+        a_case(EARLY.but(host={"disk_busy": 0.01}, rates={"pg_stat_wal.wal_fpi": 50.0})),
+        a_case(EARLY.but(totals={"pg_stat_bgwriter.checkpoints_req": None})),
         needs="server counter pg_stat_checkpointer.num_requested",
     ),
     Example(
         full_pages.RULE,
         a_case(_TIMED),
-        a_case(_EARLY, variables=_TINY),
+        a_case(EARLY, variables=_TINY),
         a_case(at(rates={"pg_stat_wal.wal_fpi": None})),
         needs="server counter pg_stat_wal.wal_bytes",
     ),
@@ -74,10 +74,10 @@ EXAMPLES = (
     # Two a second, where the log's growth asks for one every eight seconds.
     Example(
         forced_checkpoints.RULE,
-        a_case(_EARLY.but(rates={"pg_stat_bgwriter.checkpoints_req": 2.0})),
+        a_case(EARLY.but(rates={"pg_stat_bgwriter.checkpoints_req": 2.0})),
         # No more often than by checkpoint_timeout.
         a_case(
-            _EARLY.but(
+            EARLY.but(
                 rates={
                     "pg_stat_bgwriter.checkpoints_req": 2.0,
                     "pg_stat_bgwriter.checkpoints_timed": 2.0,

@@ -84,8 +84,8 @@ EXAMPLES = (
     # The server counts the pages that had to make room (from 16 on).
     Example(
         shared_buffers.RULE,
-        a_case(_FROM_DISK.but(rates={"pg_stat_io.client.relation.evictions": 4900.0})),
-        a_case(_FROM_DISK.but(rates={"pg_stat_io.client.relation.evictions": 0.0})),
+        a_case(_FROM_DISK.but(rates={"pg_stat_io.relation.evictions": 4900.0})),
+        a_case(_FROM_DISK.but(rates={"pg_stat_io.relation.evictions": 0.0})),
         a_case(_UNSEEN),
         needs="the account of the users' time",
     ),

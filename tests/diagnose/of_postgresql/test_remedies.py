@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from diagnose.accounts import an_account
-from diagnose.of_postgresql.example_checkpoints import _IMAGES, _DISK, _TIME
+from diagnose.of_postgresql.example_checkpoints import EARLY
 from diagnose.of_postgresql.figures import a_case, at
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.rules.postgresql import (
@@ -38,8 +40,10 @@ def test_commits_that_queue_up_to_notify_are_told_to_notify_less() -> None:
 
 
 def test_checkpoints_that_come_by_the_clock_are_told_to_come_later() -> None:
-    rates = _IMAGES | {"pg_stat_bgwriter.checkpoints_timed": 0.03}
-    timed = at(_TIME, rates=rates, host=_DISK)
+    timed = EARLY.but(
+        rates={"pg_stat_bgwriter.checkpoints_timed": 0.03},
+        totals={"pg_stat_bgwriter.checkpoints_req": 0.0},
+    )
     found = full_pages.RULE.judge(a_case(timed, variables={"checkpoint_timeout": "30s"}))
     usual = full_pages.RULE.judge(a_case(timed))
     assert found is not None and found.trial is not None and usual is not None
@@ -53,8 +57,8 @@ def test_pages_that_find_room_are_no_reason_for_more_buffers() -> None:
     reading = an_account(disk_read=0.5, on_core=0.2)
     rates: dict[str, float | None] = {
         "pg_stat_database.blks_read": 4000.0,
-        "pg_stat_io.client.relation.evictions": 100.0,
-        "pg_stat_io.client.relation.reuses": 0.0,
+        "pg_stat_io.relation.evictions": 100.0,
+        "pg_stat_io.relation.reuses": 0.0,
     }
     level = tuple((float(second), 4000.0) for second in range(1, 10))
     events = tuple((float(second), 1000.0) for second in range(1, 10))
@@ -63,19 +67,20 @@ def test_pages_that_find_room_are_no_reason_for_more_buffers() -> None:
     assert shared_buffers.RULE.judge(room) is None
     found = cold_caches.RULE.judge(room)
     assert found is not None and "found room" in found.sentence
-    exchanged = at(reading, rates={**rates, "pg_stat_io.client.relation.evictions": 3900.0})
+    exchanged = at(reading, rates={**rates, "pg_stat_io.relation.evictions": 3900.0})
     full = a_case(exchanged, seconds=seconds)  # type: ignore[arg-type]
     assert shared_buffers.RULE.judge(full) is not None
     assert cold_caches.RULE.judge(full) is None
 
 
-def test_reads_about_transactions_are_not_those_of_tables() -> None:
+@pytest.mark.parametrize("name", ["SLRURead", "SlruRead"])
+def test_reads_about_transactions_are_not_those_of_tables(name: str) -> None:
     reading = an_account(disk_read=0.5, on_core=0.2)
-    states = {"state.IO:DataFileRead": 1.0, "state.IO:SLRURead": 7.0}
+    states = {"state.IO:DataFileRead": 1.0, f"state.IO:{name}": 7.0}
+    read = {"pg_stat_database.blks_read": 4000.0}
+    many = {"pg_stat_database.blks_read": 400_000.0}
     found = [
-        shared_buffers.RULE.judge(
-            a_case(at(reading, rates={"pg_stat_database.blks_read": 4000.0}, means=means))
-        )
+        shared_buffers.RULE.judge(a_case(at(reading, rates=read, totals=many, means=means)))
         for means in ({}, states)
     ]
     shares = [one.share or 0.0 for one in found if one]

@@ -53,7 +53,7 @@ def judge(case: Case) -> Finding | None:
     before = max((step.tps or 0.0 for step in case.ladder[:-1]), default=0.0)
     if case.tps < RISES * before or nameless_wait(case) >= NAMELESS:
         return None
-    if waits_most(case) or stalled(case):
+    if (not before and waits_most(case)) or stalled(case):
         return None
     return Finding(
         cause="few-users",

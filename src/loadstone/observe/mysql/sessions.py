@@ -71,7 +71,7 @@ _OF_ROW_WAITERS = " FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK W
 _WAIT_FOR_ROWS = "SELECT trx_mysql_thread_id" + _OF_ROW_WAITERS
 _POOLED_WAIT_FOR_ROWS = "SELECT GROUP_CONCAT(trx_mysql_thread_id)" + _WORKED_US + _OF_ROW_WAITERS
 _DELAYS = ("binlog_group_commit_sync_delay", "binlog_commit_wait_count")
-"""Variables without which no commit waits on purpose: MySQL's, and MariaDB's."""
+"""Variables at 0 of which no commit waits on purpose: MySQL's, and MariaDB's."""
 
 _VARIABLES = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'performance_schema',"
@@ -101,6 +101,9 @@ _LOCK = re.compile(r"^(waiting for .*lock|waiting for table flush|user lock)")
 _ADMISSION = re.compile(r"thread pool|innodb queue|resource group|concurrency")
 _SENDS = ("sending to client", "writing to net")
 
+_DELAY_KEPT_S = 5.0
+"""How long it holds whether commits wait on purpose: somebody may set that in between."""
+
 _ROWS_KEPT_S = 0.12
 """InnoDB keeps its list of transactions for 0.1 s after the last question."""
 
@@ -126,6 +129,10 @@ class MysqlSessions:
     why_no_threads: str | None = None
     unnamed_sleep: Place = "paused"
     sleeps_in_commit: Place = "commit delay"
+    _delay: str | None = None
+    """The variable at 0 of which no commit waits on purpose; `None`: the server has none."""
+    _delay_s: float = 0.0
+    """When it was read, on the monotonic clock."""
     _connection: Connection | None = None
     _statement: str = ""
     _binlog: str | None = None
@@ -155,7 +162,17 @@ class MysqlSessions:
         # Users may come and go while the server makes its list.
         ours = {*before, *self.of_the_load()} if self._is_direct else set()
         self._administration = own_numbers()
+        self._look_at_delay()
         return tuple(found for row in rows if (found := self.session(row, ours)))
+
+    def _look_at_delay(self) -> None:
+        """Whether commits wait on purpose: else who sleeps in one has a sync that is slowed down."""
+        now_s = time.monotonic()
+        if self._delay is None or now_s - self._delay_s < _DELAY_KEPT_S:
+            return
+        self._delay_s = now_s
+        ((most,),) = self._rows(f"SELECT @@GLOBAL.{self._delay}")
+        self.sleeps_in_commit = "commit delay" if int(most) else "log sync"
 
     def _listed(self) -> list[list[str]]:
         """A row for each session, with its thread."""
@@ -307,9 +324,8 @@ class MysqlSessions:
         self._user = str(user).rpartition("@")[0]
         self._is_direct = number_of(connection) == int(number) & GREETED
         version = known.get("version", "")
-        # Without a delay on purpose it is a sync that something slows down.
-        waits = any(float(known.get(name) or 0) for name in _DELAYS)
-        self.sleeps_in_commit = "commit delay" if waits else "log sync"
+        self._delay = next((name for name in _DELAYS if name in known), None)
+        self._delay_s = -_DELAY_KEPT_S
         self._binlog = known.get("log_bin_basename", "").rpartition("/")[2] or None
         pooled = known.get("thread_handling", "") not in ("one-thread-per-connection", "")
         own: str | None = None

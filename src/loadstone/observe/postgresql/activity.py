@@ -13,10 +13,11 @@ from loadstone.observe.postgresql.wait_events import ROW_LOCKS
 from loadstone.postgresql.activity import AT_WORK, OF_CLIENTS
 from loadstone.servers.sanitize import plain
 
-_KEEPS_ROWS = "(datid IS NULL OR datname = {database})"
-"""Sessions of other databases keep no rows of tables in this one; standbys are of none.
+_IS_HERE = "(datid IS NULL OR datname = {database})"
+"""Snapshots of other databases keep no rows of tables in this one; standbys are of none. But who
+writes there is still at work by each snapshot of this one.
 
-Source: GetOldestNonRemovableTransactionId in the server's procarray.c.
+Source: ComputeXidHorizons and GetSnapshotData in the server's procarray.c.
 """
 
 SESSIONS = f"""
@@ -24,9 +25,9 @@ SELECT ({OF_CLIENTS}), coalesce(backend_type, ''), coalesce(state, ''),
   coalesce(wait_event_type, ''), coalesce(wait_event, ''), pid = pg_backend_pid(),
   count(*), count(xact_start), max(extract(epoch FROM now() - xact_start))::float8,
   max(extract(epoch FROM now() - query_start))::float8,
-  max(greatest(age(backend_xmin), age(backend_xid))) FILTER (WHERE {_KEEPS_ROWS}),
+  max(greatest(age(CASE WHEN {_IS_HERE} THEN backend_xmin END), age(backend_xid))),
   max(extract(epoch FROM now() - xact_start)) FILTER (
-    WHERE coalesce(backend_xmin, backend_xid) IS NOT NULL AND {_KEEPS_ROWS})::float8
+    WHERE backend_xid IS NOT NULL OR backend_xmin IS NOT NULL AND {_IS_HERE})::float8
 FROM pg_stat_activity GROUP BY 1, 2, 3, 4, 5, 6
 """
 """One row for all sessions that are alike; `{database}`: the load's, as an SQL literal.

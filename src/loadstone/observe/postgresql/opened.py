@@ -44,6 +44,10 @@ def database_of(endpoint: Endpoint, *, is_direct: bool) -> str:
     """The server's own name of the load's database; empty: the target names none.
 
     `is_direct`: the server itself answers. A pooler may have another name for it.
+
+    Raises:
+        TargetError: the pooler does not let us in now.
+        pg8000.Error: the server does not answer.
     """
     named = endpoint.target.database or ""
     if is_direct or not named:
@@ -55,7 +59,9 @@ def database_of(endpoint: Endpoint, *, is_direct: bool) -> str:
             cursor.execute("SELECT current_database()")
             ((name,),) = cursor.fetchall()
             return str(name)
-    except TargetError:
+    except TargetError as error:
+        if code_of(error) not in (*NOT_THAT_DATABASE, *_NOT_AT_A_POOLER):
+            raise
         return named  # it is not there yet
     finally:
         if connection is not None:

@@ -30,7 +30,6 @@ _ACCOUNTS = (
     f" FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND {OF_CLIENTS} GROUP BY 1, 2"
 )
 
-_SESSIONS, _LOCKS = (asked.format(database="current_database()") for asked in (SESSIONS, LOCKS))
 
 
 def look_at_others(connection: Connection) -> Others:
@@ -54,15 +53,20 @@ def status_rows(connection: Connection) -> dict[str, float]:
     Raises:
         pg8000.Error: the server does not answer.
     """
-    asked, _ = statistics_of(connection, "current_database()")
-    return _figures(Questions(connection), asked)
+    here = "current_database()"
+    asked, _ = statistics_of(connection, here)
+    return _figures(Questions(connection), asked, here)
 
 
-def _figures(questions: Questions, asked: Question) -> dict[str, float]:
-    """Without the states of sessions, which come and go."""
+def _figures(questions: Questions, asked: Question, database: str) -> dict[str, float]:
+    """Without the states of sessions, which come and go.
+
+    `database`: an SQL expression, the name of the load's.
+    """
     (row,) = questions.rows(asked.sql)
+    sessions, locked = (text.format(database=database) for text in (SESSIONS, LOCKS))
     found = asked.counters(row) | asked.gauges(row)
-    found |= activity(questions.rows(_SESSIONS)) | locks(questions.rows(_LOCKS))
+    found |= activity(questions.rows(sessions)) | locks(questions.rows(locked))
     return {name.lower(): value for name, value in found.items() if not name.startswith("state.")}
 
 
@@ -74,6 +78,8 @@ class OthersSource:
     _loads: Loads = field(init=False)
     _asking: Asking = field(init=False)
     _statistics: Question | None = None
+    _database: str = ""
+    """The name of the load's, as an SQL literal."""
 
     def __post_init__(self) -> None:
         self.name = self.asked.name
@@ -107,18 +113,18 @@ class OthersSource:
     def _begin(self, questions: Questions) -> None:
         connection = questions.connection
         own = database_of(self.asked.endpoint, is_direct=questions.is_direct)
-        database = literal_of(connection, own)
-        self._statistics, _ = statistics_of(connection, database)
+        self._database = literal_of(connection, own)
+        self._statistics, _ = statistics_of(connection, self._database)
         self._loads.forget()
 
     def _wanted(self, questions: Questions) -> dict[str, float]:
         """The rows that conditions are about; most have none that need the server's statistics."""
-        sessions = activity(questions.rows(_SESSIONS))
+        sessions = activity(questions.rows(SESSIONS.format(database=self._database)))
         running, connected = (
             sessions.get(f"pg_stat_activity.{name}") for name in ("active", "clients")
         )
         found = {RUNNING: running, CONNECTED: connected}
         if self.asked.rows and self._statistics:
-            figures = _figures(questions, self._statistics)
+            figures = _figures(questions, self._statistics, self._database)
             found |= {f"status.{name}": figures.get(name) for name in self.asked.rows}
         return {name: value for name, value in found.items() if value is not None}

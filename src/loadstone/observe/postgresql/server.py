@@ -32,8 +32,9 @@ _LOCKS_EVERY = 5
 _UPDATES_EVERY = 2
 _REFUSED = "not_evaluated."
 SEE_ALL = say("the user sees only what its own sessions do (GRANT pg_monitor)")
-_ABOUT_FUNCTIONS = ("0A000", "22023", "42501", "42883", "42P01", "55000", "XX000")
-"""Codes of functions and views that a server does not have, or that are not for this account."""
+_ABOUT_PARTS = "0A000 22023 42501 42703 42704 42883 42P01 55000 XX000".split()
+"""Codes of functions, columns and settings that a server does not have, or this account may not
+use."""
 
 _NO_RIGHT = say("the user lacks the right (GRANT pg_monitor)")
 
@@ -159,7 +160,7 @@ def _refusal(connection: Connection, part: Part) -> str | None:
     try:
         rows_of(connection, part.sql)
     except pg8000.Error as error:
-        if code_of(error) not in _ABOUT_FUNCTIONS:
+        if code_of(error) not in _ABOUT_PARTS:
             raise
         return sanitized(text_of(error))
     return None

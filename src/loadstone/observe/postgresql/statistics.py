@@ -112,7 +112,6 @@ def parts_for(columns: Columns, target: str) -> list[Part]:
         columns: what its catalog has.
         target: the name of the load's database, as an SQL literal.
     """
-    log = Figure("pg_current_wal_lsn", f"pg_wal_lsn_diff({_LSN}, '0/0')::float8")
     at_work = [view for view in sorted(columns) if view.startswith(PROGRESS)]
     of_views: dict[str, Iterator[Figure]] = {
         **{view: _of_view(view, columns.get(view, ())) for view in WHOLE_VIEWS},
@@ -124,7 +123,7 @@ def parts_for(columns: Columns, target: str) -> list[Part]:
     }
     parts = [
         Part("settings", "", tuple(_moment())),
-        Part(log.name, "", (log,)),
+        *_places_of_logs(columns),
         *(
             Part(view, f" FROM {view}", tuple(figures))
             for view, figures in of_views.items()
@@ -204,20 +203,30 @@ def _of_io(columns: Collection[str]) -> Iterator[Figure]:
                 yield Figure(f"{IO}.{whose}{kind.replace(' ', '_')}.{column}", f"{summed}::float8")
 
 
+def _places_of_logs(columns: Columns) -> Iterator[Part]:
+    """How far the log is, and how far behind others are, each by itself: that may be refused."""
+    here = Figure("pg_current_wal_lsn", f"pg_wal_lsn_diff({_LSN}, '0/0')::float8")
+    yield Part(here.name, "", (here,))
+    for view, name, place in (
+        (REPLICAS, "behind_bytes", "replay_lsn"),
+        (SLOTS, "kept_bytes", "restart_lsn"),
+    ):
+        behind = f"max(pg_wal_lsn_diff({_LSN}, {place}))::float8"
+        figure = Figure(f"{view}.{name}", behind, grows=False)
+        if view in columns:
+            yield Part(figure.name, f" FROM {view}", (figure,))
+
+
 def _of_replicas() -> Iterator[Figure]:
     yield Figure(f"{REPLICAS}.count", "count(*)::float8", grows=False)
     waited_for = "sync_state IN ('sync', 'quorum')"
     counted = f"count(*) FILTER (WHERE {waited_for})::float8"
     yield Figure(f"{REPLICAS}.synchronous", counted, grows=False)
-    behind = f"max(pg_wal_lsn_diff({_LSN}, replay_lsn))::float8"
-    yield Figure(f"{REPLICAS}.behind_bytes", behind, grows=False)
     for lag in ("write_lag", "flush_lag", "replay_lag"):
         yield Figure(f"{REPLICAS}.{lag}_s", f"max(extract(epoch FROM {lag}))::float8", grows=False)
 
 
 def _of_slots() -> Iterator[Figure]:
-    kept = f"max(pg_wal_lsn_diff({_LSN}, restart_lsn))::float8"
-    yield Figure(f"{SLOTS}.kept_bytes", kept, grows=False)
     # A logical slot keeps rows of catalogs (catalog_xmin), and none of users' tables.
     yield Figure(f"{SLOTS}.xmin_age", "max(age(xmin))::float8", grows=False)
 
@@ -240,5 +249,6 @@ def _shown(columns: Collection[str]) -> list[str]:
 
 
 def _if_measured(setting: str, expression: str) -> str:
-    """A time that is null, and not zero, while the server does not measure it."""
-    return f"CASE WHEN current_setting('{setting}')::bool THEN {expression} END"
+    """A figure that is null, and not zero, while the server does not measure it."""
+    measures = f"coalesce(current_setting('{setting}', true)::bool, true)"
+    return f"CASE WHEN {measures} THEN {expression} END"

@@ -8,7 +8,7 @@ from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.holds import SYNC_WAITS, rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import semi_sync
-from loadstone.diagnosis.slow_syncs import SHARE, SyncWait, disk_flush_s, weight_of
+from loadstone.diagnosis.slow_syncs import SyncWait, disk_flush_s, weight_of
 from loadstone.diagnosis.trials import RELAXED, dynamic
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -25,7 +25,8 @@ def judge(case: Case) -> Finding | None:
     if not commits or not syncs or not _wait_for_syncs(case):
         return None
     share = case.needed(commit_share(case))
-    weight = weight_of(case, SyncWait(share, commits, syncs, _sync_s(case, syncs)))
+    wait = SyncWait(share, commits, syncs, _sync_s(case, syncs))
+    weight = weight_of(case, wait)
     if weight is None or semi_sync.is_waited_for(case):
         return None
     return Finding(
@@ -40,7 +41,7 @@ def judge(case: Case) -> Finding | None:
             commits=Number(commits),
         ),
         evidence=(
-            case.seen(say("users in commit"), share, say("of their time"), SHARE),
+            case.seen(say("users in commit"), share, say("of their time"), wait.threshold),
             case.seen(plain("log_syncs"), syncs, say_in("unit", "/s")),
             case.seen(plain("commits"), commits, say_in("unit", "/s")),
         ),
@@ -53,7 +54,11 @@ def judge(case: Case) -> Finding | None:
         ),
         trial=dynamic(
             case,
-            {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
+            {
+                # With O_DSYNC what is written is synced as well.
+                "innodb_flush_log_at_trx_commit": "0" if _writes_wait(case) else "2",
+                "sync_binlog": "0",
+            },
             say("waiting for log syncs"),
             costs=RELAXED,
         ),
@@ -65,8 +70,13 @@ def _wait_for_syncs(case: Case) -> bool:
     """Whether commits must: otherwise both logs are synced about once a second, independently."""
     redo, binary = case.number("innodb_flush_log_at_trx_commit"), case.number("sync_binlog")
     has_binary_log = (case.variable("log_bin") or "ON").upper() not in ("OFF", "0")
-    written = redo == 2 and (case.variable("innodb_flush_method") or "").upper() == "O_DSYNC"
+    written = redo == 2 and _writes_wait(case)
     return redo not in (0, 2) or written or (has_binary_log and binary != 0)
+
+
+def _writes_wait(case: Case) -> bool:
+    """Whether a write to the log is over when it is on the disk."""
+    return (case.variable("innodb_flush_method") or "").upper() == "O_DSYNC"
 
 
 def _sync_s(case: Case, syncs: float) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from loadstone.analyse.cores import client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import (
@@ -53,6 +54,9 @@ ROW_S = 0.2e-6
 """[P] CPU of reading one row in a scan, where no statement's time is known: that of short rows with
 a simple condition. Measured 0.21 µs with MariaDB 10.11 and 0.39 with MySQL 9.7 (sysbench's tables
 on an EPYC, point selects without the primary key)."""
+
+NEARLY_ALL = 0.9
+"""[P] Part of the statements that the known ones must be to say how many rows all have sent."""
 
 LEAVES = 2.0
 """Leaves that a lookup reads: its index's, and that of the row."""
@@ -206,14 +210,17 @@ def _wasted(scanned: float, useful: float, *, by_index: bool) -> Message:
 
 
 def _rows_sent(case: Case) -> float | None:
-    """Rows a second that performance_schema's statements have sent; `None`: it has none of them.
+    """Rows a second that performance_schema's statements have sent; `None`: some are not known.
 
     They are counted from the start of the load on.
     """
     spots, window = case.step.hot_spots, case.step.window
-    if not spots or not spots.statements or window is None:
+    known, asked = spots.statements if spots else (), case.rate("questions")
+    if not known or window is None or not asked:
         return None
-    return sum(spot.rows_sent for spot in spots.statements) / window.to_s
+    if sum(spot.count for spot in known) < NEARLY_ALL * asked * window.to_s:
+        return None
+    return sum(spot.rows_sent for spot in known) / window.to_s
 
 
 def _most_rows_sent(case: Case) -> float:
@@ -225,21 +232,17 @@ def _most_rows_sent(case: Case) -> float:
 
 
 def _is_of_others(case: Case) -> bool:
-    """Whether another client's long statement reads them: ours would scan again and again."""
-    return _scans(case) < OURS * case.tps and long_statement_s(case) is not None
+    """Whether another client's long statement reads them: ours would scan again and again.
 
-
-def _scans(case: Case) -> float:
-    """Scans a second, at most.
-
-    Those of reads are counted. A change that scans looks up no row by an index, as every other one
-    does, and every read that does not scan.
+    Reads that scan are counted. A change may scan as well, unless other clients' work on a core is
+    enough for all the rows.
     """
-    reads = sum(case.rate(name) or 0.0 for name in ("select_scan", "select_full_join"))
+    if long_statement_s(case) is None:
+        return False
+    scans = sum(case.rate(name) or 0.0 for name in ("select_scan", "select_full_join"))
     changes = sum(case.rate(name) or 0.0 for name in ("com_update", "com_delete"))
-    lookups = case.rate("handler_read_key") or 0.0
-    looked_up = lookups - max((case.rate("com_select") or 0.0) - reads, 0.0)
-    return reads + max(changes - max(looked_up, 0.0), 0.0)
+    theirs = _rows(case).wasted * ROW_S <= client_cores(case.step)
+    return scans + (0.0 if theirs else changes) < OURS * case.tps
 
 
 def _rows_share(case: Case, scanned: float) -> float:

@@ -26,18 +26,17 @@ def judge(case: Case) -> Finding | None:
     reads = case.needed(case.series("server", page_reads.COUNTER))
     events = case.needed(case.series("load", "tps"))
     thirds = by_thirds(reads, events)
-    if thirds is None:
-        return None
-    if thirds[1] > FALLS * thirds[0] and not page_reads.find_room(case):
+    falls = thirds is not None and thirds[1] <= FALLS * thirds[0]
+    if not falls and not page_reads.find_room(case):
         return None
     return Finding(
         cause="cold-caches",
         group="validity",
         sentence=sentences(
-            _filling(thirds, page_reads.kept(case)),
+            _filling(case, thirds if falls else None),
             say("Reading takes {share} of the users' time.", share=Percent(share)),
         ),
-        evidence=tuple(_evidence(case, thirds)),
+        evidence=tuple(_evidence(case, thirds if falls else None)),
         share=share,
         confidence=0.85,
         remedy=say("Warm up longer before the window starts: --warmup auto, or a longer time."),
@@ -46,13 +45,14 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-def _filling(thirds: tuple[float, float], kept: float | None) -> Message:
-    first, last = thirds
-    if last > FALLS * first:
+def _filling(case: Case, fell: tuple[float, float] | None) -> Message:
+    """`fell`: pages read per event in the first and the last third, if these are fewer."""
+    if fell is None:
         return say(
             "Caches were cold: {part} of the pages that were read found room in shared_buffers.",
-            part=Percent(kept),
+            part=Percent(page_reads.kept(case)),
         )
+    first, last = fell
     return say(
         "Caches were cold: pages read per event went from {first} to {last} within the window.",
         first=Number(first),
@@ -60,10 +60,13 @@ def _filling(thirds: tuple[float, float], kept: float | None) -> Message:
     )
 
 
-def _evidence(case: Case, thirds: tuple[float, float]) -> Iterator[Evidence]:
-    pages, (first, last) = say_in("unit", "pages"), thirds
-    yield case.seen(say("pages read per event, first third"), first, pages)
-    yield case.seen(say("pages read per event, last third"), last, pages, FALLS * first)
+def _evidence(case: Case, fell: tuple[float, float] | None) -> Iterator[Evidence]:
+    if fell is not None:
+        pages, (first, last) = say_in("unit", "pages"), fell
+        yield case.seen(say("pages read per event, first third"), first, pages)
+        yield case.seen(say("pages read per event, last third"), last, pages, FALLS * first)
+    elif (kept := page_reads.kept(case)) is not None:
+        yield case.seen(say("pages read that may have stayed"), kept, say("of those read"))
     if (disk := page_reads.part_from_disk(case)) is not None:
         yield case.seen(say("bytes from the disk"), disk, say("of those read"))
 

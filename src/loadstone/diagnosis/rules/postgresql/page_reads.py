@@ -33,12 +33,15 @@ _PAGE = 8192.0
 _MOST = 0.5
 """More than half."""
 
-_SLRU = "IO:SLRURead"
-"""Pages that say which transactions are over; they have buffers of their own."""
+_READING = ("io:datafileread", "io:datafileprefetch", "io:slruread", "io:aio", "ipc:bufferio")
+"""Waits for pages that are read, whatever the version calls them."""
+
+_SLRU = "io:slruread"
+"""Waits for pages that say which transactions are over; they have buffers of their own."""
 
 COUNTER = "pg_stat_database.blks_read"
-_EVICTIONS = "pg_stat_io.client.relation.evictions"
-_REUSES = "pg_stat_io.client.relation.reuses"
+_EVICTIONS = "pg_stat_io.relation.evictions"
+_REUSES = "pg_stat_io.relation.reuses"
 
 
 def page_bytes(case: Case) -> float:
@@ -85,13 +88,13 @@ def reading_parts(case: Case) -> Mapping[Place, float]:
 
 def _of_transactions(case: Case) -> float:
     """The part of the reads that sessions wait for which is of pages about transactions."""
-    reading = {
-        state: seen
+    reading = [
+        (state.lower(), seen)
         for state, seen in (case.states() or {}).items()
-        if state.startswith("IO:") and state.endswith("Read")
-    }
-    total = sum(reading.values())
-    return reading.get(_SLRU, 0.0) / total if total else 0.0
+        if state.lower().startswith(_READING)
+    ]
+    total = sum(seen for _, seen in reading)
+    return sum(seen for state, seen in reading if state == _SLRU) / total if total else 0.0
 
 
 def reading_holds(case: Case) -> Holds | None:
