@@ -159,3 +159,21 @@ def test_writes_that_wait_for_the_disk_are_syncs_of_commits() -> None:
     assert commit_flush.RULE.judge(a_case(made, variables=lazy)) is None
     waiting = a_case(made, variables={**lazy, "innodb_flush_method": "O_DSYNC"})
     assert commit_flush.RULE.judge(waiting) is not None
+
+
+@pytest.mark.parametrize(("in_queue_s", "is_named"), [(0.01, True), (4.5, False)])
+def test_reads_in_bursts_wait_for_a_limit_that_is_not_used_on_average(
+    in_queue_s: float, is_named: bool
+) -> None:
+    """Those that a disk itself is slow with are in its queue."""
+    made = Made(
+        host={**IDLE, "disk_read_iops": 70.0, "disk_queue": 5.0},
+        host_means={"cgroup.disk.vda.read_iops": 166.0},
+        host_rates={"disk.vda.read_s": in_queue_s},
+        rates={"buffer_pool_reads": 60.0},
+    )
+    found = diagnosed(made, an_account(disk_read=0.3, on_core=0.3))
+    assert ("disk-cap" in first(found)) is is_named
+    if is_named:
+        assert named(found, "disk-cap").share == pytest.approx(0.3, abs=0.01)
+        assert "in bursts" in named(found, "disk-cap").sentence

@@ -117,13 +117,25 @@ def _group_limit(case: Case) -> Finding | None:
     found = _reached(case)
     if found is None:
         return None
-    sentence = say(
-        "The server's control group allows {limit} {unit} on {disk}; together with others the "
-        "disk does {used}, and the server's own work leaves cores free.",
-        limit=Number(found.limit),
-        unit=found.of.unit,
-        disk=case.step.host.disk if case.step.host else None,
-        used=Number(found.used),
+    values = {
+        "limit": Number(found.limit),
+        "unit": found.of.unit,
+        "disk": case.step.host.disk if case.step.host else None,
+        "used": Number(found.used),
+    }
+    sentence = (
+        say(
+            "The server's control group allows {limit} {unit} on {disk}; together with others the "
+            "disk does {used}, and the server's own work leaves cores free.",
+            **values,
+        )
+        if found.used >= USED * found.limit
+        else say(
+            "The server's control group allows {limit} {unit} on {disk}. The disk does {used} on "
+            "average, but they come in bursts: threads wait for operations that are not in its "
+            "queue.",
+            **values,
+        )
     )
     weight = (min(found.used / found.limit, 1.0), 0.85)
     figure = (found.used, found.limit, found.of.unit)
@@ -133,7 +145,8 @@ def _group_limit(case: Case) -> Finding | None:
 def _reached(case: Case) -> _Reached | None:
     """The limit of the group that is reached.
 
-    The whole disk is counted, so the server must use a part of it, and wait rather than work.
+    The whole disk is counted, so the server must use a part of it, and wait rather than work. Where
+    operations come in bursts, a limit keeps threads waiting that is not used on average.
     """
     disk = case.step.host.disk if case.step.host else None
     own = own_share(case)
@@ -142,11 +155,12 @@ def _reached(case: Case) -> _Reached | None:
     for each in _LIMITS:
         limit = case.host_mean(f"cgroup.disk.{disk}.{each.name}")
         used = case.host(each.figure)
-        if not limit or not used or used < USED * limit:
+        if not limit or not used:
             continue
-        if each.asked and _asked(case, each) < PART * limit and not _waits_before(case, each):
-            continue
-        return _Reached(each, limit, used)
+        before = _waits_before(case, each)
+        is_asked = not each.asked or _asked(case, each) >= PART * limit
+        if before or (used >= USED * limit and is_asked):
+            return _Reached(each, limit, used)
     return None
 
 
@@ -158,7 +172,8 @@ def _holds(case: Case) -> Holds | None:
     has the part that reads have among all threads which wait for no other [P]. `None`: no limit of
     a group is reached.
     """
-    found, account, queue = _reached(case), case.step.account, case.host("disk_queue")
+    found, account = _reached(case), case.step.account
+    queue = _queue(case, found.of) if found else None
     if found is None or account is None or queue is None:
         return None
     waiting = account.users * account.share_of(*found.of.places)
@@ -177,11 +192,21 @@ def _waits_before(case: Case, limit: _Limit) -> bool:
 
     The group keeps them from it (Little's law for both).
     """
-    account, queue = case.step.account, case.host("disk_queue")
+    account, queue = case.step.account, _queue(case, limit)
     if account is None or account.view != "threads" or queue is None:
         return False
     waiting = account.users * account.share_of(*(one for one in limit.places if one in _AT_DISKS))
     return queue < IN_THE_QUEUE * waiting
+
+
+def _queue(case: Case, limit: _Limit) -> float | None:
+    """Mean number of such operations in the disk's queue, or of all if they are not told apart."""
+    disk = case.step.host.disk if case.step.host else None
+    ways = ("read",) if limit.places == PAGE_READS else ("write", "flush")
+    first, *more = (case.host_rate(f"disk.{disk}.{way}_s") for way in ways)
+    if first is None:
+        return case.host("disk_queue")
+    return first + sum(each or 0.0 for each in more)
 
 
 def _asked(case: Case, limit: _Limit) -> float:
