@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from diagnose.accounts import an_account, by_place, diagnosed, first, named, statements
@@ -13,7 +11,7 @@ from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.rules.mysql.logging import LINE_S
 from loadstone.diagnosis.rules.mysql.missing_index import ROW_S
-from loadstone.model.account import Account, Cores, Place
+from loadstone.model.account import Account, Cores
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, WaitSpot
 
 BUSY = 4 * (1 - FULL_OF_SERVER["cpu_idle"] - FULL_OF_SERVER["cpu_iowait"])
@@ -282,7 +280,7 @@ def test_connections_hold_the_users_time_in_opening_them() -> None:
     assert "on core" not in storm
 
 
-def held_by_storm(cores: Cores | None = None) -> Mapping[Place, float]:
+def held_by_storm(cores: Cores | None = None) -> dict[str, float]:
     """Of other clients that connect 900 times a second to a MariaDB whose host is full."""
     made = Made(host=FULL_OF_SERVER, rates={"connections": 900.0, "ssl_accepts": 0.0})
     account = an_account(on_core=0.1, waiting_for_a_core=0.7, way=0.2)

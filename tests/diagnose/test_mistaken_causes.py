@@ -15,7 +15,6 @@ from loadstone.diagnosis.rules.mysql import (
     long_transaction,
     missing_index,
     redo_small,
-    row_locks,
     table_locks,
 )
 from loadstone.model.account import Cores
@@ -102,7 +101,7 @@ def test_inserts_that_wait_for_the_next_number_are_told_from_rows() -> None:
 
 def test_lines_that_the_slow_log_leaves_out_are_not_written() -> None:
     made = Made(rates={"slow_queries": 19_000.0, "questions": 20_000.0})
-    on = {"slow_query_log": "ON", "long_query_time": "0.000000"}
+    on: dict[str, str | None] = {"slow_query_log": "ON", "long_query_time": "0.000000"}
     assert logging.SLOW_RULE.judge(a_case(made, variables=on)) is not None
     sampled = a_case(made, variables={**on, "log_slow_rate_limit": "100"})
     assert logging.SLOW_RULE.judge(sampled) is None
@@ -155,7 +154,7 @@ def test_writes_that_wait_for_the_disk_are_syncs_of_commits() -> None:
         host=IDLE,
         host_rates={"disk.vda.flushes": 900.0, "disk.vda.flush_s": 9.0},
     )
-    lazy = {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"}
+    lazy: dict[str, str | None] = {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"}
     assert commit_flush.RULE.judge(a_case(made, variables=lazy)) is None
     waiting = a_case(made, variables={**lazy, "innodb_flush_method": "O_DSYNC"})
     assert commit_flush.RULE.judge(waiting) is not None

@@ -17,7 +17,7 @@ from typing import Literal
 
 import pytest
 
-from loadstone.model.account import THREADS_SEEN, VIEW, WHY, Place
+from loadstone.model.account import THREADS_SEEN, VIEW, WHY
 from loadstone.model.message import plain
 from loadstone.model.observed import SourceName
 from loadstone.model.target import Target
@@ -25,7 +25,7 @@ from loadstone.observe.answers import Answers
 from loadstone.observe.locks import Locks
 from loadstone.observe.looker import ELSEWHERE, QUEUE_COUNTED, QUEUED, Looker
 from loadstone.observe.looking import LookingSource, gap_s
-from loadstone.observe.sessions import Says, Session
+from loadstone.observe.sessions import Says, Session, Sleeps
 from loadstone.observe.source import SourceError
 from loadstone.observe.thread_counts import ThreadCounts
 from loadstone.observe.threads import Scheduled, Threads
@@ -46,8 +46,7 @@ class Listed:
     asked_by: set[str] = field(default_factory=set)
     sees_others: bool = True
     rows_kept_s: float = 0.0
-    unnamed_sleep: Place = "paused"
-    sleeps_in_commit: Place = "commit delay"
+    sleeps: Sleeps = Sleeps()
     made: Mapping[str, float] = field(default_factory=dict)
     queued: float | None = None
     connected: Collection[int] = ()

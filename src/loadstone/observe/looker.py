@@ -315,8 +315,7 @@ class Looker:
             says,
             waits_for_row=None if rows is None else one.number in rows,
             file_kind=kind,
-            unnamed_sleep=self.sessions.unnamed_sleep,
-            sleeps_in_commit=self.sessions.sleeps_in_commit,
+            sleeps=self.sessions.sleeps,
         )
         if not doing or doing.kind != "futex":
             return seat

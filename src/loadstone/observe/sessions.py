@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from loadstone.model.account import PLACES, Place
 from loadstone.observe.threads import Doing, Threads
@@ -64,6 +64,19 @@ OWN = "own_"
 """Before the name of a counter of the server: the part of it that our own questions caused."""
 
 
+class Sleeps(NamedTuple):
+    """Where sessions are that sleep, which the list may say, or not."""
+
+    unnamed: Place = "paused"
+    """Where the list does not say why."""
+    in_commit: Place = "commit delay"
+    """Where it says that they commit: a delay on purpose, or a sync that something slows down."""
+
+    def of(self, says: Says) -> Place:
+        """Where a session is that sleeps, and of which the list says so."""
+        return self.in_commit if says == "commit" else NAMED.get(says, self.unnamed)
+
+
 class SessionList(Protocol):
     """Lists a server's sessions over a connection of its own."""
 
@@ -114,12 +127,8 @@ class SessionList(Protocol):
         """Whether other accounts' sessions are in the list."""
 
     @property
-    def unnamed_sleep(self) -> Place:
-        """Where a session is that sleeps while the list does not say why."""
-
-    @property
-    def sleeps_in_commit(self) -> Place:
-        """Where a session is that sleeps in its commit."""
+    def sleeps(self) -> Sleeps:
+        """Where sessions are that sleep."""
 
     def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
         """What the server keeps in a file with that name."""
@@ -137,8 +146,7 @@ def seat_of(
     *,
     waits_for_row: bool | None,
     file_kind: str,
-    unnamed_sleep: Place = "paused",
-    sleeps_in_commit: Place = "commit delay",
+    sleeps: Sleeps | None = None,
 ) -> Seat | None:
     """Where a session is; `None` if that is not known.
 
@@ -147,8 +155,7 @@ def seat_of(
         says: what the list says of it.
         waits_for_row: whether it waits for a row's lock; `None`: not known.
         file_kind: the kind of the file that its thread reads, writes or syncs.
-        unnamed_sleep: what a sleep is that the list has no name for.
-        sleeps_in_commit: what a sleep in a commit is.
+        sleeps: what sleeps of sessions are; `None`: as of a server with a delay of commits.
     """
     if doing is None:
         return _said(says, waits_for_row=waits_for_row)
@@ -166,7 +173,7 @@ def seat_of(
         case "writing" | "syncing":
             return _WRITTEN.get(file_kind, "disk write")
         case "sleeping":
-            return sleeps_in_commit if says == "commit" else NAMED.get(says, unnamed_sleep)
+            return (sleeps or Sleeps()).of(says)
         case "futex":
             return _blocked(says, waits_for_row=waits_for_row)
         case _:

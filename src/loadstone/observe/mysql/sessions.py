@@ -12,14 +12,13 @@ from typing import Any, Literal
 import pymysql
 
 from loadstone.families import connect
-from loadstone.model.account import Place
 from loadstone.model.message import plain, say
 from loadstone.model.target import Endpoint
 from loadstone.mysql.own_sessions import own_numbers
 from loadstone.mysql.processlist import GREETED, number_of
 from loadstone.observe.mysql.own_tables import OwnTables
 from loadstone.observe.mysql.server import NO_RIGHT, NOT_THERE, lists_pool_queues, reason, release
-from loadstone.observe.sessions import LISTED_S, Says, Session, Whose
+from loadstone.observe.sessions import LISTED_S, Says, Session, Sleeps, Whose
 from loadstone.observe.source import SourceError
 from loadstone.observe.threads import Threads
 from loadstone.servers.connection import Connection, Timeouts
@@ -127,8 +126,7 @@ class MysqlSessions:
     """The server's numbers of the load's connections; none, if others drive it."""
     thread: int | None = None
     why_no_threads: str | None = None
-    unnamed_sleep: Place = "paused"
-    sleeps_in_commit: Place = "commit delay"
+    sleeps: Sleeps = Sleeps()
     _delay: str | None = None
     """The variable at 0 of which no commit waits on purpose; `None`: the server has none."""
     _delay_s: float = 0.0
@@ -166,13 +164,13 @@ class MysqlSessions:
         return tuple(found for row in rows if (found := self.session(row, ours)))
 
     def _look_at_delay(self) -> None:
-        """Whether commits wait on purpose: else who sleeps in one has a sync that is slowed down."""
+        """Whether commits wait on purpose; else who sleeps in one has a sync that is slow."""
         now_s = time.monotonic()
         if self._delay is None or now_s - self._delay_s < _DELAY_KEPT_S:
             return
         self._delay_s = now_s
         ((most,),) = self._rows(f"SELECT @@GLOBAL.{self._delay}")
-        self.sleeps_in_commit = "commit delay" if int(most) else "log sync"
+        self.sleeps = Sleeps(in_commit="commit delay" if int(most) else "log sync")
 
     def _listed(self) -> list[list[str]]:
         """A row for each session, with its thread."""

@@ -31,7 +31,6 @@ _ACCOUNTS = (
 )
 
 
-
 def look_at_others(connection: Connection) -> Others:
     """What this connection may see of other clients.
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from loadstone.model.account import Place
 from loadstone.model.target import Endpoint
 from loadstone.observe.postgresql.asking import Asking
 from loadstone.observe.postgresql.opened import database_of
@@ -19,7 +18,7 @@ from loadstone.observe.postgresql.pooler import Pooler
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.wait_events import said_by
 from loadstone.observe.processes import Processes
-from loadstone.observe.sessions import LISTED_S, Session, Whose
+from loadstone.observe.sessions import LISTED_S, Session, Sleeps, Whose
 from loadstone.observe.threads import Threads
 from loadstone.postgresql.activity import HIDDEN
 from loadstone.postgresql.administration import APPLICATION
@@ -66,8 +65,7 @@ class PostgresSessions:
     made: Mapping[str, float] = field(default_factory=dict)
     """Nothing: the questions leave no trace in counters of the load's database."""
     rows_kept_s: float = 0.0
-    sleeps_in_commit: Place = "commit delay"
-    unnamed_sleep: Place = "latch"
+    sleeps: Sleeps = Sleeps("latch")
     _asking: Asking = field(init=False)
     _pooler: Pooler = field(init=False)
     _user: int = 0
@@ -171,4 +169,4 @@ class PostgresSessions:
         sees_others, user, own_database, delay = row
         self.sees_others = bool(sees_others)
         self._user, self._database = int(user), int(own_database)
-        self.unnamed_sleep = "commit delay" if float(delay) > 0 else "latch"
+        self.sleeps = Sleeps("commit delay" if float(delay) > 0 else "latch")

@@ -75,6 +75,7 @@ def _at_auto_increment(case: Case, share: float) -> bool:
 
 
 def _inserting_in_turn(case: Case, share: float) -> Finding:
+    counted = case.rate("row_lock_time_s") or 0.0
     return Finding(
         cause="row-locks",
         group="wait",
@@ -85,9 +86,7 @@ def _inserting_in_turn(case: Case, share: float) -> Finding:
         ),
         evidence=(
             case.seen(say("users that wait for a lock"), share, say("of their time"), SHARE),
-            case.seen(
-                plain("row_lock_time_s"), case.rate("row_lock_time_s") or 0.0, say("users that wait")
-            ),
+            case.seen(plain("row_lock_time_s"), counted, say("users that wait")),
         ),
         share=share,
         confidence=0.9,
