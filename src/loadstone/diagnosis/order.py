@@ -192,7 +192,7 @@ def _is_firm(ceiling: Held) -> bool:
 def _is_small(one: Held) -> bool:
     """Whether nobody would notice the difference.
 
-    Cores that are used up are a fact, whoever holds the wait for them.
+    Cores that are used up are a fact, whatever holds the wait for them.
     """
     known = one.finding.share is not None
     is_ceiling = one.finding.group == "ceiling" and not {*one.holds.places} & {*CORES}
