@@ -200,7 +200,7 @@ def _waits_before(case: Case, limit: _Limit) -> bool:
 
 
 def _queue(case: Case, limit: _Limit) -> float | None:
-    """Mean number of such operations in the disk's queue, or of all operations where one counter has both."""
+    """Mean number of such operations in the disk's queue; of all, where one counter has both."""
     disk = case.step.host.disk if case.step.host else None
     ways = ("read",) if limit.places == PAGE_READS else ("write", "flush")
     first, *more = (case.host_rate(f"disk.{disk}.{way}_s") for way in ways)
