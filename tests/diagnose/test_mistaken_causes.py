@@ -176,3 +176,11 @@ def test_reads_in_bursts_wait_for_a_limit_that_is_not_used_on_average(
     if is_named:
         assert named(found, "disk-cap").share == pytest.approx(0.3, abs=0.01)
         assert "in bursts" in named(found, "disk-cap").sentence
+
+
+def test_a_table_that_is_locked_now_and_then_is_seen_by_looks_alone() -> None:
+    """A state that is read once a second may be that of one moment."""
+    looked = Made(step={"account": an_account(table_lock=0.05, on_core=0.1)})
+    assert table_locks.RULE.judge(a_case(looked)) is not None
+    one_moment = Made(means={"state.waiting for table metadata lock": 0.8})
+    assert table_locks.RULE.judge(a_case(one_moment)) is None

@@ -18,6 +18,10 @@ from loadstone.model.message import Message, plain, say, say_in
 SHARE = 0.1
 """[P] Share of the users' time; a healthy load waits for no table at all."""
 
+SEEN = 0.03
+"""[P] The same where looks at random moments saw it: states that are read once a second may be those
+of one moment alone."""
+
 LOCKED: Mapping[str, Message] = {
     "Lock:relation": say("a table: LOCK TABLE, ALTER TABLE, VACUUM FULL, or an index being made"),
     "Lock:virtualxid": say("a transaction that an index being made, or VACUUM, waits for"),
@@ -36,7 +40,7 @@ def judge(case: Case) -> Finding | None:
     """Wait events show what sessions wait for, and how many at any moment."""
     found = _waits(case.states() or {})
     share = case.needed(_share(case, found))
-    if share < SHARE:
+    if share < _least(case):
         return None
     _, state = max(found, default=(0.0, ""))
     return Finding(
@@ -73,6 +77,10 @@ def _share(case: Case, found: list[tuple[float, str]]) -> float | None:
     return seen
 
 
+def _least(case: Case) -> float:
+    return SHARE if case.step.account is None else SEEN
+
+
 def _waits(states: Mapping[str, float]) -> list[tuple[float, str]]:
     return [(value, state) for state, value in states.items() if state in LOCKED]
 
@@ -94,7 +102,7 @@ def _sentence(case: Case, share: float, state: str) -> Message:
 
 
 def _evidence(case: Case, share: float, state: str) -> Iterator[Evidence]:
-    yield case.seen(say("users that wait for a table"), share, say("of the users' time"), SHARE)
+    yield case.seen(say("users that wait for a table"), share, say("of the users' time"), _least(case))
     if state:
         sessions = (case.states() or {})[state]
         yield case.seen(plain(f"state.{state}"), sessions, say_in("unit", "connections"))
