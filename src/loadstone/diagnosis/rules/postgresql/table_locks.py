@@ -19,8 +19,8 @@ SHARE = 0.1
 """[P] Share of the users' time; a healthy load waits for no table at all."""
 
 SEEN = 0.03
-"""[P] The same where looks at random moments saw it: states that are read once a second may be those
-of one moment alone."""
+"""[P] The same where looks at random moments saw it: states that are read once a second may be
+those of one moment alone."""
 
 LOCKED: Mapping[str, Message] = {
     "Lock:relation": say("a table: LOCK TABLE, ALTER TABLE, VACUUM FULL, or an index being made"),
@@ -102,7 +102,8 @@ def _sentence(case: Case, share: float, state: str) -> Message:
 
 
 def _evidence(case: Case, share: float, state: str) -> Iterator[Evidence]:
-    yield case.seen(say("users that wait for a table"), share, say("of the users' time"), _least(case))
+    of_time = say("of the users' time")
+    yield case.seen(say("users that wait for a table"), share, of_time, _least(case))
     if state:
         sessions = (case.states() or {})[state]
         yield case.seen(plain(f"state.{state}"), sessions, say_in("unit", "connections"))
