@@ -353,7 +353,8 @@ def test_a_rotation_of_the_binary_log_takes_longer_than_the_disk_s_writes_on_mys
 
 
 def test_who_waits_for_who_reads_waits_for_the_limit_of_reads() -> None:
-    """Ten of sixteen users wait for a latch, whose holders are mostly at a read."""
+    """Of sixteen users ten wait for a latch, and two for the leader of their commits' group: the
+    threads that they wait for are mostly at a read."""
     made = Made(
         host=IDLE | {"disk_read_iops": 95.0, "disk_queue": 0.0},
         host_means={"cgroup.disk.vda.read_iops": 100.0},
@@ -365,7 +366,11 @@ def test_who_waits_for_who_reads_waits_for_the_limit_of_reads() -> None:
     found = diagnosed(made, account)
     assert first(found) == ["disk-cap"]
     claimed = by_place(found.findings[0])
-    assert claimed == {"disk read": pytest.approx(0.24), "latch": pytest.approx(0.6 * 0.24 / 0.3)}
+    assert claimed == {
+        "disk read": pytest.approx(0.24),
+        "latch": pytest.approx(0.6 * 0.24 / 0.3),
+        "commit": pytest.approx(0.1 * 0.24 / 0.3),
+    }
 
 
 def test_waits_that_are_not_in_the_disk_s_queue_are_the_group_s_limit() -> None:

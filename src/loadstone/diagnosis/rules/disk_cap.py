@@ -72,7 +72,7 @@ class _Limit:
 
 
 _WRITES = (*SYNC_WAITS, *PAGE_WAITS)
-_FOR_THREADS: tuple[Place, ...] = ("admission", "latch")
+_FOR_THREADS: tuple[Place, ...] = ("admission", "latch", "commit")
 """Waits that end when another session's thread has gone on, whatever that is at."""
 
 _ON_THEIR_OWN: tuple[Place, ...] = (*CORES, "disk write", "log sync", "binlog sync")
