@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.accounts import an_account
-from diagnose.examples import FULL_OF_SERVER
+from diagnose.accounts import an_account, by_place, named
+from diagnose.examples import FULL, FULL_OF_SERVER
 from diagnose.healthy import Made, a_case
 from loadstone.analyse.closed_loops import usable_cores
 from loadstone.analyse.cores import LoadCores, load_cores
+from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.holds import SYNC_WAITS
 from loadstone.diagnosis.others_work import held
 from loadstone.diagnosis.rules.mysql import other_clients
@@ -81,8 +82,22 @@ def test_commits_wait_for_what_others_write_as_well() -> None:
     disks = unobserved.disks and unobserved.disks.model_copy(update={"own": None})
     known = held(a_case(Made(step={"account": unobserved.model_copy(update={"disks": disks})})))
     assert known and known.part_of("commit", 0.2) == 0.75
-    assert held(a_case(Made(step={"account": writing(0.0, 0.0)}))) is None
-    assert held(a_case(Made(step={"account": an_account(commit=0.6)}))) is None
+    for account in (writing(0.0, 0.0), an_account(commit=0.6)):
+        nothing = held(a_case(Made(step={"account": account})))
+        assert nothing and nothing.part_of("commit", 0.2) == 0.0
+
+
+@pytest.mark.parametrize("cause", ["other-clients", "noisy-neighbour"])
+def test_users_wait_for_threads_that_wait_for_a_core_of_others(cause: str) -> None:
+    """The leader of a commit group is one of those that wait for no other thread: of these three
+    quarters wait for a core."""
+    is_client = cause == "other-clients"
+    cores = Cores(users=0.4, others=1.2 if is_client else 0.0, own=0.0)
+    server = {"process_cpu_user": 1.5 if is_client else 0.4, "process_cpu_sys": 0.1}
+    account = an_account(commit=0.5, waiting_for_a_core=0.3, on_core=0.1)
+    made = Made(host=FULL | server, step={"account": account.model_copy(update={"cores": cores})})
+    claims = by_place(named(diagnosis_of(a_case(made)), cause))
+    assert claims["commit"] / 0.5 == pytest.approx(0.75 * claims["waiting for a core"] / 0.3)
 
 
 def test_without_other_clients_the_load_has_no_fewer_cores_beside_a_neighbour() -> None:

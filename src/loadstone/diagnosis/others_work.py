@@ -6,6 +6,8 @@ from loadstone.analyse.cores import NEIGHBOURS, busy_cores, client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import SYNC_WAITS, Holds, part_of_waits
 from loadstone.diagnosis.rule import Judge, Rule
+from loadstone.diagnosis.waits_for_threads import with_waits_for
+from loadstone.model.account import Account, Place
 from loadstone.model.figure import Number
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -115,13 +117,21 @@ def held(case: Case) -> Holds | None:
 
     Commits wait for what others have written into the same log, and onto the same disk. Nobody
     counts whose the bytes in the log are: others' part is taken to be that of what all sessions
-    write, or of what the server's own threads do, if that is more. `None`: bytes are not counted.
+    write, or of what the server's own threads do, if that is more. Users also wait for threads of
+    theirs that wait for a core. `None`: there is no account.
     """
-    disks = case.step.account.disks if case.step.account else None
-    if disks is None:
+    account, part = case.step.account, part_of_the_cores(case)
+    if account is None:
         return None
+    parts: dict[Place, float] = dict.fromkeys(SYNC_WAITS, _part_of_bytes(account))
+    return part_of_waits(with_waits_for(account, parts, {"waiting for a core": part or 0.0}))
+
+
+def _part_of_bytes(account: Account) -> float:
+    """Of the bytes that sessions write, or the server's own threads do, the part for others."""
+    disks = account.disks
+    if disks is None:
+        return 0.0
     own = disks.own.written if disks.own else 0.0
     written = max(disks.users.written + disks.others.written, own)
-    if not written:
-        return None
-    return part_of_waits(dict.fromkeys(SYNC_WAITS, disks.others.written / written))
+    return disks.others.written / written if written else 0.0

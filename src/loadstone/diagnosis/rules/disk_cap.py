@@ -8,7 +8,6 @@ from typing import NamedTuple
 from loadstone.diagnosis.context import Case, HostField
 from loadstone.diagnosis.cpu import IDLE, outside, own_share
 from loadstone.diagnosis.holds import (
-    CORES,
     PAGE_READS,
     PAGE_WAITS,
     SYNC_WAITS,
@@ -17,6 +16,7 @@ from loadstone.diagnosis.holds import (
     parts_of,
 )
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.waits_for_threads import with_waits_for
 from loadstone.model.account import Place
 from loadstone.model.ceilings import DISK, RESOURCES, Ceiling, Resource
 from loadstone.model.figure import Number, Percent
@@ -72,12 +72,6 @@ class _Limit:
 
 
 _WRITES = (*SYNC_WAITS, *PAGE_WAITS)
-_FOR_THREADS: tuple[Place, ...] = ("admission", "latch", "commit")
-"""Waits that end when another session's thread has gone on, whatever that is at."""
-
-_ON_THEIR_OWN: tuple[Place, ...] = (*CORES, "disk write", "log sync", "binlog sync")
-"""Where else but at a read a thread is that waits for no other."""
-
 _AT_DISKS: frozenset[Place] = frozenset(("disk read", "disk write", "log sync", "binlog sync"))
 """Where a thread itself waits for a disk."""
 
@@ -168,9 +162,7 @@ def _holds(case: Case) -> Holds | None:
     """Of the waits for such operations what is none of the disk's own time.
 
     What waits for the limit is not in the disk's queue yet (Little's law for both). A cause of many
-    operations has what the disk itself takes for them. Of the waits for another session's thread it
-    has the part that reads have among all threads which wait for no other [P]. `None`: no limit of
-    a group is reached.
+    operations has what the disk itself takes for them. `None`: no limit of a group is reached.
     """
     found, account = _reached(case), case.step.account
     queue = _queue(case, found.of) if found else None
@@ -181,9 +173,8 @@ def _holds(case: Case) -> Holds | None:
         return None
     part = max(1 - queue / waiting, 0.0)
     parts: dict[Place, float] = dict.fromkeys(found.of.places, part)
-    reads, others = account.share_of(*PAGE_READS), account.share_of(*_ON_THEIR_OWN)
-    if found.of.places == PAGE_READS and reads:
-        parts |= dict.fromkeys(_FOR_THREADS, part * reads / (reads + others))
+    if found.of.places == PAGE_READS:
+        parts = with_waits_for(account, parts, parts)
     return parts_of(parts, outer=True)
 
 

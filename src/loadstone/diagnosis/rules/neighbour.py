@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import cpu_of, server_cores
-from loadstone.diagnosis.holds import part_of_stolen_cores, part_of_waits
+from loadstone.diagnosis.holds import Holds, part_of_stolen_cores, part_of_waits
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.waits_for_threads import with_waits_for
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say
@@ -77,7 +78,21 @@ def judge_steal(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("noisy-neighbour", say("other programs on the host"), judge, holds=part_of_waits())
+def _holds(case: Case) -> Holds | None:
+    """Of the wait for a core their part, and of the waits for threads that wait for one."""
+    account, others = case.step.account, cpu_of(case).others
+    if account is None or others is None:
+        return None
+    return part_of_waits(with_waits_for(account, {}, {"waiting for a core": others}))
+
+
+RULE = Rule(
+    "noisy-neighbour",
+    say("other programs on the host"),
+    judge,
+    holds=part_of_waits(),
+    holds_in=_holds,
+)
 STEAL_RULE = Rule(
     "steal",
     say("CPU time goes to other virtual machines"),
