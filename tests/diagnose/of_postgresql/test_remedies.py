@@ -7,6 +7,7 @@ import pytest
 from diagnose.accounts import an_account
 from diagnose.of_postgresql.example_checkpoints import EARLY
 from diagnose.of_postgresql.figures import a_case, at
+from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.rules.postgresql import (
     cold_caches,
@@ -62,13 +63,16 @@ def test_pages_that_find_room_are_no_reason_for_more_buffers() -> None:
     }
     level = tuple((float(second), 4000.0) for second in range(1, 10))
     events = tuple((float(second), 1000.0) for second in range(1, 10))
-    seconds = {("server", "pg_stat_database.blks_read"): level, ("load", "tps"): events}
-    room = a_case(at(reading, rates=rates), seconds=seconds)  # type: ignore[arg-type]
+    seconds: dict[tuple[Source, str], Series] = {
+        ("server", "pg_stat_database.blks_read"): level,
+        ("load", "tps"): events,
+    }
+    room = a_case(at(reading, rates=rates), seconds=seconds)
     assert shared_buffers.RULE.judge(room) is None
     found = cold_caches.RULE.judge(room)
     assert found is not None and "found room" in found.sentence
     exchanged = at(reading, rates={**rates, "pg_stat_io.relation.evictions": 3900.0})
-    full = a_case(exchanged, seconds=seconds)  # type: ignore[arg-type]
+    full = a_case(exchanged, seconds=seconds)
     assert shared_buffers.RULE.judge(full) is not None
     assert cold_caches.RULE.judge(full) is None
 

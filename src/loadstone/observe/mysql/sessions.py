@@ -164,9 +164,12 @@ class MysqlSessions:
         return tuple(found for row in rows if (found := self.session(row, ours)))
 
     def _look_at_delay(self) -> None:
-        """Whether commits wait on purpose; else who sleeps in one has a sync that is slow."""
+        """Whether commits wait on purpose; else who sleeps in one has a sync that is slow.
+
+        Without threads nobody is seen asleep.
+        """
         now_s = time.monotonic()
-        if self._delay is None or now_s - self._delay_s < _DELAY_KEPT_S:
+        if self._delay is None or self.why_no_threads or now_s - self._delay_s < _DELAY_KEPT_S:
             return
         self._delay_s = now_s
         ((most,),) = self._rows(f"SELECT @@GLOBAL.{self._delay}")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
-import pg8000
-
 from loadstone.model.target import Endpoint
 from loadstone.postgresql.connect import connect
 from loadstone.postgresql.databases import MAINTENANCE
@@ -52,10 +48,9 @@ def database_of(endpoint: Endpoint, *, is_direct: bool) -> str:
     named = endpoint.target.database or ""
     if is_direct or not named:
         return named
-    connection = None
+    timeouts = Timeouts(connect_s=3, statement_s=ANSWERED_S)
     try:
-        connection = connect(endpoint, Timeouts(connect_s=3, statement_s=ANSWERED_S))
-        with connection.cursor() as cursor:
+        with connect(endpoint, timeouts) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_database()")
             ((name,),) = cursor.fetchall()
             return str(name)
@@ -63,7 +58,3 @@ def database_of(endpoint: Endpoint, *, is_direct: bool) -> str:
         if code_of(error) not in (*NOT_THAT_DATABASE, *_NOT_AT_A_POOLER):
             raise
         return named  # it is not there yet
-    finally:
-        if connection is not None:
-            with contextlib.suppress(pg8000.Error, OSError):
-                connection.close()
