@@ -134,6 +134,9 @@ def sums_of(
 
 
 _OWN = "own_"
+_COMMITS = "pg_stat_database.xact_commit"
+# A busy session reports its counts once a second (PGSTAT_MIN_INTERVAL); a window may begin slowly.
+_UNREPORTED_S = 2.0
 
 
 def server_figures(
@@ -277,11 +280,15 @@ def _commits(sums: SourceSums) -> float | None:
     """Transactions that changed something, where the server counts them.
 
     Else commits to the binary log; without one, COMMITs: the storage engine counts reads, too.
-    PostgreSQL counts numbers of transactions, of which subtransactions (SAVEPOINT) have their own.
+    PostgreSQL counts numbers of transactions, of which subtransactions (SAVEPOINT) have their own:
+    what is more than all its commits can be is theirs.
     """
     if (writing := sums.rate("transactions_writing")) is not None:
-        committed = sums.rate("pg_stat_database.xact_commit")
-        return writing if committed is None else min(writing, committed)
+        committed = sums.rate(_COMMITS)
+        if committed is None:
+            return writing
+        reported_s = sums.delta_s[_COMMITS] - _UNREPORTED_S
+        return committed if sums.deltas[_COMMITS] < writing * reported_s else writing
     log_bin = sums.mean("setting.log_bin")
     if log_bin is None:  # from an exporter: a log that nothing is written to may be disabled
         return sums.rate("binlog_commits") or sums.rate("com_commit")
