@@ -280,7 +280,7 @@ def many_connections(draw: Draw) -> Fault:
     """A process for each of several hundred connections."""
     users = draw.ladder(16, 500, 800)
     return Fault(
-        causes=("snapshots", "cpu-bound"),
+        causes=("too-many-sessions", "snapshots", "cpu-bound"),
         size=f"{users[-1]:,} connections",
         load=Load("oltp_point_select", users, ("--connect-timeout", "60s"), times=1.4),
         inject=injections.sampled(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from loadstone.analyse.cores import interrupt_cores, other_cores, process_cores
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import CORES
 from loadstone.model.account import Place
 from loadstone.model.message import say
 from loadstone.model.observed import SHARED_HOST
@@ -152,6 +153,19 @@ def own_share(case: Case) -> float | None:
         return busy
     others = _others(case, busy, server + (_generator_cores(case) or 0.0)) / cores
     return busy - others
+
+
+def part_of_cores(case: Case, used: float) -> float | None:
+    """The part of the server's work that so many cores' is, 0 to 1; `None`: nothing is known.
+
+    Where its host is not observed, of the users' time in the server.
+    """
+    cores = server_cores(case)
+    if cores is None and (account := case.step.account) is not None:
+        cores = account.users * account.share_of(*CORES)
+    if cores is None:
+        return None
+    return min(used / cores, 1.0) if cores else 0.0
 
 
 def parts_of_work(case: Case, used: float) -> dict[Place, float]:

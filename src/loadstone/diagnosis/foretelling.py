@@ -73,10 +73,13 @@ _UNLIMITED = frozenset({"cpu-throttled", "cpu-pinned"})
 _ENDED_ON_POSTGRESQL = frozenset(
     {
         "autovacuum-behind",
+        "checkpoints-asked-for",
         "connection-storm",
         "dead-rows",
         "hot-updates-lost",
         "long-transaction",
+        "recovery-conflicts",
+        "unused-indexes",
     }
 )
 """The same of causes whose share is counted on PostgreSQL alone."""

@@ -28,6 +28,11 @@ _VACUUMED = say(
     "back: VACUUM by hand, run again, and compare both runs with loadstone compare"
 )
 
+_INDEXES = say(
+    "not by --prove, which changes no table and no index: do so by hand, run again, and compare "
+    "both runs with loadstone compare"
+)
+
 WHY: Mapping[str, Message] = {
     # The causes are outside the server's variables.
     "errors": say("not by --prove: fix what the errors say, and run again"),
@@ -45,6 +50,7 @@ WHY: Mapping[str, Message] = {
     "other-clients": _WITHOUT,
     "tables-flushed": _WITHOUT,
     "checkpoints-asked-for": _WITHOUT,
+    "maintenance": _WITHOUT,
     "steal": say(
         "not by --prove, which changes nothing on a host: run again on one without overcommitted "
         "cores"
@@ -81,10 +87,8 @@ WHY: Mapping[str, Message] = {
         "not by --prove: clients decide when they open connections; let them keep theirs, or put a "
         "pooler before the server, and run again"
     ),
-    "hot-updates-lost": say(
-        "not by --prove, which changes no table and no index: do so by hand, run again, and "
-        "compare both runs with loadstone compare"
-    ),
+    "hot-updates-lost": _INDEXES,
+    "unused-indexes": _INDEXES,
     "sequences": say(
         "not by --prove, which changes no sequence: do so by hand, run again, and compare both "
         "runs with loadstone compare"
@@ -140,6 +144,14 @@ WHY: Mapping[str, Message] = {
             "not by --prove, which changes neither the load nor its tables: do so by hand, run "
             "again, and compare both runs with loadstone compare"
         ),
+    ),
+    "too-many-sessions": say(
+        "not by --prove, which sets up no pooler: compare with one before the server, as loadstone "
+        "recipes run pooler does with a throwaway one"
+    ),
+    "recovery-conflicts": say(
+        "not by --prove, which changes nothing of a standby: set it by hand, run again, and compare "
+        "both runs with loadstone compare"
     ),
     "no-thread-pool": say(
         "not by --prove: this server has no thread pool (MariaDB and Percona Server have one built "

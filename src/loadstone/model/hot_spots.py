@@ -74,6 +74,9 @@ class IndexOfVersions(Frozen):
     )
     entries: int = _said("entries that scans read during the step")
     fetched: int = _said("rows that these entries led to, without those of bitmap scans")
+    unique: bool = Field(
+        default=False, description="whether it keeps values unique, and so is needed unread"
+    )
 
 
 class TableVersions(Frozen):
@@ -102,6 +105,13 @@ class TableVersions(Frozen):
     vacuumed_s: float | None = _said("seconds since then at the end; null: it never was")
     referenced: bool = Field(
         default=False, description="whether foreign keys lead to it, whose checks lock its rows"
+    )
+    changed_since_analyze: int | None = Field(
+        default=None, description="rows changed since it was analyzed last; null: not read"
+    )
+    analyzed: bool | None = Field(
+        default=None,
+        description="whether the planner has statistics of its columns; null: may not be seen",
     )
 
 

@@ -10,6 +10,7 @@ from loadstone.diagnosis.rules.postgresql import (
     connections,
     disk_neighbour,
     errors,
+    maintenance,
     other_clients,
 )
 from loadstone.model.account import Cores
@@ -17,6 +18,8 @@ from loadstone.model.result import OutageLine
 
 _CORES = Cores(users=1.0, others=1.2, own=0.1)
 _QUIET = Cores(users=1.0, others=0.1, own=0.1)
+_VACUUMED = Cores(users=0.5, others=0.0, own=1.4)
+_VACUUM = "pg_stat_activity.autovacuum_workers"
 
 
 def _with(cores: Cores, **figures: object) -> Figures:
@@ -50,10 +53,30 @@ EXAMPLES = (
         a_case(),
     ),
     Example(other_clients.RULE, a_case(_seen(3.0)), a_case(_seen(0.4)), a_case()),
+    # Autovacuum that never rests, and one that is over soon.
+    Example(
+        maintenance.RULE,
+        a_case(_with(_VACUUMED, means={_VACUUM: 1.5})),
+        a_case(_with(_VACUUMED, means={_VACUUM: 0.2})),
+        a_case(),
+    ),
+    Example(
+        maintenance.RULE,
+        a_case(_with(_VACUUMED, means={"pg_stat_progress_basebackup": 1.0})),
+        a_case(_with(_QUIET, means={"pg_stat_progress_basebackup": 1.0})),
+        a_case(),
+    ),
     Example(
         errors.RULE,
         a_case(at(step={"errors": {"57014": 900}})),
         a_case(at(step={"errors": {"40P01": 900}})),
+        a_case(),
+    ),
+    # Locks that are not to be had, and waits for rows that say why.
+    Example(
+        errors.RULE,
+        a_case(at(step={"errors": {"55P03": 900}})),
+        a_case(at(an_account(row_lock=0.5), step={"errors": {"55P03": 900}})),
         a_case(),
     ),
     Example(
@@ -83,6 +106,14 @@ EXAMPLES = (
         connection_storm.RULE,
         a_case(at(_CROWDED, rates={"connections": 900.0})),
         a_case(at(_CROWDED, rates={"connections": 9.0})),
+        a_case(at(rates={"connections": None})),
+        needs="server counter connections",
+    ),
+    # A server before 14 does not count sessions: our own connections are known.
+    Example(
+        connection_storm.RULE,
+        a_case(at(_OPENING, rates={"connections": None}, step={"connects": 5000})),
+        a_case(at(_CROWDED, rates={"connections": None}, step={"connects": 5})),
         a_case(at(rates={"connections": None})),
         needs="server counter connections",
     ),

@@ -61,4 +61,17 @@ EXAMPLES = (
         a_case(at(step={"errors": {"40001": 50, "40P01": 5000}, "restarts": 5050})),
         a_case(),
     ),
+    # A standby counts those that its recovery has cancelled.
+    Example(
+        serialization_failures.RULE,
+        a_case(
+            at(
+                step={"errors": {"40001": 5000}, "restarts": 5000},
+                rates={"pg_stat_database.target.conflicts": 500.0},
+            )
+        ),
+        a_case(at(step={"errors": {"40001": 50}, "restarts": 50})),
+        a_case(),
+        named="recovery-conflicts",
+    ),
 )

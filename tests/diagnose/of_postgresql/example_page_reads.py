@@ -18,26 +18,26 @@ _COPIES = at(
     _BUSY,
     tps=10_000.0,
     host={**FULL_OF_SERVER, "memory_available_bytes": 8e9},
-    rates={"pg_stat_database.blks_read": 80_000.0},
-    totals={"pg_stat_database.blks_read": 900_000.0},
+    rates={"pg_stat_database.target.blks_read": 80_000.0},
+    totals={"pg_stat_database.target.blks_read": 900_000.0},
 )
 _FROM_DISK = at(
     an_account(disk_read=0.5, on_core=0.1),
-    rates={"pg_stat_database.blks_read": 5000.0},
-    totals={"pg_stat_database.blks_read": 60_000.0},
+    rates={"pg_stat_database.target.blks_read": 5000.0},
+    totals={"pg_stat_database.target.blks_read": 60_000.0},
     host_rates={"process.read_bytes": 40e6},
 )
 _STEADY: dict[tuple[Source, str], Series] = {
-    ("server", "pg_stat_database.blks_read"): per_second(*[5000.0] * 10),
+    ("server", "pg_stat_database.target.blks_read"): per_second(*[5000.0] * 10),
     ("load", "tps"): per_second(*[1000.0] * 10),
 }
 _FALLS = {
     **_STEADY,
-    ("server", "pg_stat_database.blks_read"): per_second(
+    ("server", "pg_stat_database.target.blks_read"): per_second(
         *[9000.0] * 3, *[5000.0] * 4, *[900.0] * 3
     ),
 }
-_UNSEEN = Figures(step={"account": None}, rates={"pg_stat_database.blks_read": 5000.0})
+_UNSEEN = Figures(step={"account": None}, rates={"pg_stat_database.target.blks_read": 5000.0})
 
 _BY_BITMAPS = HotSpots(
     versions=(
@@ -69,7 +69,7 @@ EXAMPLES = (
     Example(
         shared_buffers.RULE,
         a_case(_COPIES),
-        a_case(at(_BUSY, rates={"pg_stat_database.blks_read": 800.0})),
+        a_case(at(_BUSY, rates={"pg_stat_database.target.blks_read": 800.0})),
         a_case(_UNSEEN),
         needs="the account of the users' time",
     ),
@@ -78,14 +78,14 @@ EXAMPLES = (
         shared_buffers.RULE,
         a_case(_FROM_DISK, variables={"shared_buffers": "1GB"}, seconds=_STEADY),
         a_case(_FROM_DISK, variables={"shared_buffers": "1GB"}, seconds=_FALLS),
-        a_case(_FROM_DISK.but(totals={"pg_stat_database.blks_read": None})),
-        needs="server counter pg_stat_database.blks_read",
+        a_case(_FROM_DISK.but(totals={"pg_stat_database.target.blks_read": None})),
+        needs="server counter pg_stat_database.target.blks_read",
     ),
     # The server counts the pages that had to make room (from 16 on).
     Example(
         shared_buffers.RULE,
-        a_case(_FROM_DISK.but(rates={"pg_stat_io.relation.evictions": 4900.0})),
-        a_case(_FROM_DISK.but(rates={"pg_stat_io.relation.evictions": 0.0})),
+        a_case(_FROM_DISK.but(rates={"pg_stat_io.client.relation.evictions": 4900.0})),
+        a_case(_FROM_DISK.but(rates={"pg_stat_io.client.relation.evictions": 0.0})),
         a_case(_UNSEEN),
         needs="the account of the users' time",
     ),
@@ -94,6 +94,6 @@ EXAMPLES = (
         a_case(_FROM_DISK, seconds=_FALLS),
         a_case(_FROM_DISK, seconds=_STEADY),
         a_case(_FROM_DISK),
-        needs="server.parquet's pg_stat_database.blks_read",
+        needs="server.parquet's pg_stat_database.target.blks_read",
     ),
 )

@@ -8,7 +8,12 @@ from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.of_postgresql.figures import Figures, a_case, at
 from diagnose.of_postgresql.tables import a_table
-from loadstone.diagnosis.rules.postgresql import dead_rows, hot_updates, long_transaction
+from loadstone.diagnosis.rules.postgresql import (
+    dead_rows,
+    hot_updates,
+    long_transaction,
+    unused_indexes,
+)
 from loadstone.model.hot_spots import HotSpots, IndexOfVersions, Keeper, TableVersions
 from loadstone.model.result import UpdatedColumns
 
@@ -42,6 +47,14 @@ _ENTRIES = (
 _LED = a_table(dead_before=8000, dead=9000, page_visits=25_000_000, indexes=_ENTRIES)
 _ALONE = a_table(dead_before=8000, dead=9000, page_visits=150_000, indexes=_ENTRIES)
 _LOST = a_table(updated=2_000_000, hot_updated=0)
+
+
+def _more(*, unique: bool) -> tuple[IndexOfVersions, ...]:
+    return tuple(
+        IndexOfVersions(index=f"more_{number}", columns=("c",), entries=0, fetched=0, unique=unique)
+        for number in range(8)
+    )
+
 
 KEEPER = Keeper(
     kind="session",
@@ -124,6 +137,14 @@ EXAMPLES = (
         hot_updates.RULE,
         a_case(seen(spots(_LOST), **_updating("c"))),
         a_case(seen(spots(a_table(updated=2_000, hot_updated=0)))),
+        a_case(seen(None)),
+        needs=_VIEWS,
+    ),
+    # Eight indexes that nobody reads, and as many that keep values unique.
+    Example(
+        unused_indexes.RULE,
+        a_case(seen(spots(a_table(inserted=800_000, indexes=_more(unique=False))))),
+        a_case(seen(spots(a_table(inserted=800_000, indexes=_more(unique=True))))),
         a_case(seen(None)),
         needs=_VIEWS,
     ),

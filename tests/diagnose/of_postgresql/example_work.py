@@ -34,13 +34,15 @@ READ_WHOLE: dict[str, Any] = {
 _FEW: dict[str, Any] = {"step": READ_WHOLE}
 SCANNED = {_ROWS: 9e6, _FETCHED: 40_000.0}
 _SCANNED = {"rates": SCANNED} | _FEW
-_LOOKED_UP = {"rates": {_ROWS: 9e6, _FETCHED: 8e6}} | _FEW
+_LOOKED_UP = {"rates": {_ROWS: 5e6, _FETCHED: 4.6e6}} | _FEW
+_LED_ASTRAY = {"rates": {_ROWS: 9e6, _FETCHED: 8.9e6}} | _FEW
 _SLOW: dict[str, Any] = {"rates": {_ROWS: 300.0}, "step": {"qps": 300.0}}
 _LOGGED = {"log_statement": "all"}
 _USUAL = {"log_statement": "none", "log_duration": "off", "log_min_duration_statement": "-1"}
 _COMPILED = {"jit": "on", "jit_above_cost": "0"}
 
 _ON_CORE = an_account(on_core=0.1, waiting_for_a_core=0.2)
+_INSIDE = an_account("sessions", in_the_server=0.3)
 _KEPT_PLANS = a_statement()
 _MANY_PARTITIONS = a_statement(
     statement="SELECT sum(n) FROM part WHERE n=?", calls=1000, plans=1000, plan_s=32.0, exec_s=9.0
@@ -124,6 +126,14 @@ EXAMPLES = (
         logging.RULE,
         a_case(at(), variables=_USUAL | {"log_executor_stats": "on"}),
         a_case(at(), variables=_USUAL | {"log_parser_stats": "on"}),
+        a_case(at(), variables={"log_statement": None}),
+        needs="variable log_statement",
+    ),
+    # All statements, and changes alone where there are none.
+    Example(
+        logging.RULE,
+        a_case(at(step={"reads": 90_000}), variables=_USUAL | {"pgaudit.log": "all, -misc"}),
+        a_case(at(step={"writes": 0}), variables=_USUAL | {"pgaudit.log": "write, ddl"}),
         a_case(at(), variables={"log_statement": None}),
         needs="variable log_statement",
     ),
@@ -235,5 +245,34 @@ EXAMPLES = (
         a_case(at(**_LOOKED_UP)),
         a_case(at(rates={_ROWS: None})),
         needs=f"server counter {_ROWS}",
+    ),
+    # An index leads to thousands of rows for each one that is of use.
+    Example(
+        missing_index.RULE,
+        a_case(at(**_LED_ASTRAY)),
+        a_case(at(**_LOOKED_UP)),
+        a_case(at(rates={_FETCHED: None})),
+        needs=f"server counter {_FETCHED}",
+    ),
+    # On a host that is not observed the server's own clock says it.
+    Example(
+        jit.RULE,
+        a_case(at(_INSIDE, step={**_JITTED, "host": None})),
+        a_case(at(_INSIDE, step={**_NOT_JITTED, "host": None})),
+        a_case(at(**_SLOW), variables={"jit_above_cost": None}),
+        needs="variable jit_above_cost",
+    ),
+    Example(
+        plan_cache.RULE,
+        a_case(
+            at(_INSIDE, step={**_PLANNED, "host": None}),
+            variables={"plan_cache_mode": "force_custom_plan"},
+        ),
+        a_case(
+            at(_INSIDE, step={**_LITTLE_PLANNED, "host": None}),
+            variables={"plan_cache_mode": "force_custom_plan"},
+        ),
+        a_case(at(), variables={"plan_cache_mode": None}),
+        needs="variable plan_cache_mode",
     ),
 )

@@ -29,6 +29,7 @@ RATES = {
     "pg_stat_database.deadlocks": 0.0,
     "pg_stat_database.blks_hit": 260_000.0,
     "pg_stat_database.blks_read": 40.0,
+    "pg_stat_database.target.blks_read": 40.0,
     "pg_stat_database.target.tup_deleted": 1000.0,
     "pg_stat_database.target.tup_fetched": 410_000.0,
     "pg_stat_database.target.tup_inserted": 1000.0,
@@ -48,7 +49,7 @@ RATES = {
 TOTALS = {
     "pg_stat_bgwriter.checkpoints_req": 0.0,
     "pg_stat_bgwriter.checkpoints_timed": 0.0,
-    "pg_stat_database.blks_read": 400.0,
+    "pg_stat_database.target.blks_read": 400.0,
     "transactions_committed": 10_000.0,
     "transactions_writing": 10_000.0,
 }

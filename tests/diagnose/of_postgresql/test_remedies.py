@@ -57,21 +57,21 @@ def test_checkpoints_that_come_by_the_clock_are_told_to_come_later() -> None:
 def test_pages_that_find_room_are_no_reason_for_more_buffers() -> None:
     reading = an_account(disk_read=0.5, on_core=0.2)
     rates: dict[str, float | None] = {
-        "pg_stat_database.blks_read": 4000.0,
-        "pg_stat_io.relation.evictions": 100.0,
-        "pg_stat_io.relation.reuses": 0.0,
+        "pg_stat_database.target.blks_read": 4000.0,
+        "pg_stat_io.client.relation.evictions": 100.0,
+        "pg_stat_io.client.relation.reuses": 0.0,
     }
     level = tuple((float(second), 4000.0) for second in range(1, 10))
     events = tuple((float(second), 1000.0) for second in range(1, 10))
     seconds: dict[tuple[Source, str], Series] = {
-        ("server", "pg_stat_database.blks_read"): level,
+        ("server", "pg_stat_database.target.blks_read"): level,
         ("load", "tps"): events,
     }
     room = a_case(at(reading, rates=rates), seconds=seconds)
     assert shared_buffers.RULE.judge(room) is None
     found = cold_caches.RULE.judge(room)
     assert found is not None and "found room" in found.sentence
-    exchanged = at(reading, rates={**rates, "pg_stat_io.relation.evictions": 3900.0})
+    exchanged = at(reading, rates={**rates, "pg_stat_io.client.relation.evictions": 3900.0})
     full = a_case(exchanged, seconds=seconds)
     assert shared_buffers.RULE.judge(full) is not None
     assert cold_caches.RULE.judge(full) is None
@@ -81,8 +81,8 @@ def test_pages_that_find_room_are_no_reason_for_more_buffers() -> None:
 def test_reads_about_transactions_are_not_those_of_tables(name: str) -> None:
     reading = an_account(disk_read=0.5, on_core=0.2)
     states = {"state.IO:DataFileRead": 1.0, f"state.IO:{name}": 7.0}
-    read = {"pg_stat_database.blks_read": 4000.0}
-    many = {"pg_stat_database.blks_read": 400_000.0}
+    read = {"pg_stat_database.target.blks_read": 4000.0}
+    many = {"pg_stat_database.target.blks_read": 400_000.0}
     found = [
         shared_buffers.RULE.judge(a_case(at(reading, rates=read, totals=many, means=means)))
         for means in ({}, states)

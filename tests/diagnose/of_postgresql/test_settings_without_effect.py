@@ -28,8 +28,8 @@ def test_what_was_looked_for_and_not_found_is_shown_and_what_was_found_is_not() 
     assert shown == {"shared_buffers", "max_wal_size"}
     reading = at(
         an_account(disk_read=0.6, on_core=0.1),
-        rates={"pg_stat_database.blks_read": 20_000.0},
-        totals={**TOTALS, "pg_stat_database.blks_read": 200_000.0},
+        rates={"pg_stat_database.target.blks_read": 20_000.0},
+        totals={**TOTALS, "pg_stat_database.target.blks_read": 200_000.0},
     )
     shown = {one.variable for one in diagnosis_of(a_case(reading)).without_effect}
     assert shown == {"max_wal_size"}

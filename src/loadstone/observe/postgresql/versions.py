@@ -61,7 +61,11 @@ SELECT s.relid::bigint, s.schemaname || '.' || s.relname, s.n_live_tup, s.n_dead
     + coalesce((o.own->>'autovacuum_vacuum_scale_factor')::float8,
       current_setting('autovacuum_vacuum_scale_factor')::float8) * greatest(c.reltuples, 0),
     nullif(current_setting('autovacuum_vacuum_max_threshold', true)::float8, -1)),
-  s.relid IN (SELECT confrelid FROM pg_constraint WHERE contype = 'f')
+  s.relid IN (SELECT confrelid FROM pg_constraint WHERE contype = 'f'),
+  s.n_mod_since_analyze,
+  CASE WHEN has_table_privilege(s.relid, 'SELECT') AND NOT c.relrowsecurity THEN
+    EXISTS (SELECT FROM pg_stats AS a
+      WHERE a.schemaname = s.schemaname AND a.tablename = s.relname) END
 FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid,
   LATERAL (SELECT jsonb_object_agg(option_name, option_value) AS own
     FROM pg_options_to_table(c.reloptions)) AS o
@@ -76,7 +80,8 @@ SELECT i.indrelid::bigint, x.relname::text, pg_stat_get_tuples_returned(i.indexr
       OR EXISTS (SELECT FROM pg_depend AS d
         WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
           AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
-          AND d.refobjsubid = a.attnum)))
+          AND d.refobjsubid = a.attnum))),
+  i.indisunique OR i.indisexclusion
 FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid JOIN pg_am AS m ON m.oid = x.relam
 WHERE i.indrelid = ANY (%s::oid[])
   AND NOT (m.amname = 'brin' AND current_setting('server_version_num')::int >= 160000)
@@ -137,6 +142,8 @@ class _Table(NamedTuple):
     autovacuum: bool
     vacuum_due: float
     referenced: bool
+    changed_since_analyze: int
+    analyzed: bool | None
 
 
 _GROWING = (
@@ -153,6 +160,7 @@ class _Index(NamedTuple):
     entries: int
     fetched: int
     columns: list[str]
+    unique: bool
 
 
 class _Sequence(NamedTuple):
@@ -280,6 +288,8 @@ def _grown(now: _Table, before: Versions, after: Versions) -> TableVersions:
             "vacuum_due": now.vacuum_due,
             "vacuumed_s": now.vacuumed_s,
             "referenced": now.referenced,
+            "changed_since_analyze": now.changed_since_analyze,
+            "analyzed": now.analyzed,
             **grown,
         }
     )
@@ -291,6 +301,7 @@ def _grown_index(now: _Index, then: _Index | None) -> IndexOfVersions:
         columns=tuple(plain(name, _NAME) for name in now.columns),
         entries=_less(now.entries, then.entries if then else 0),
         fetched=_less(now.fetched, then.fetched if then else 0),
+        unique=now.unique,
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from loadstone.diagnosis import crowds
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import (
     FULL,
     PLUGIN,
     POOLS,
     busy_share,
-    cpu_of,
     has_pool,
     is_full,
     server_cores,
@@ -19,21 +19,10 @@ from loadstone.diagnosis.cpu import (
 from loadstone.diagnosis.holds import COMMIT, CORES, PAGE_READS, part_of, time_at
 from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import at_start, dynamic, mysql_release, pool_plugin
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import Message, counted, plain, say, say_in, user_count
-
-FALL = 0.1
-"""[P] Share of the peak's rate that is lost (DIAGNOSIS 6)."""
-
-DEARER = 1.1
-"""[P] Growth of an event's CPU by switching and cold caches; a rate that falls for another reason
-does not cost the server more."""
-
-RUNNING = 4.0
-"""[P] Active connections per core (DIAGNOSIS 6)."""
 
 MANY = 512
 """[S] MySQLTuner: connections from which a pool is worth a look, without a ladder that falls."""
@@ -47,12 +36,6 @@ selects on two cores, with more than 400 threads in one convoy of the table cach
 
 PLUGIN_SINCE = (9, 7, 0)
 """[M] The first MySQL whose community edition has a thread pool; before it only Enterprise has."""
-
-SWITCH_S = 5e-6
-"""[P] Core time of a thread switch, caches included (measured costs are 1 to 10 µs)."""
-
-LOCKS = 0.3
-"""[P] Share of the users that wait for rows, from which the rate falls for that reason."""
 
 QUEUED = 0.2
 """[P] Share of the users whose statement waits in the pool's queue, if that is known."""
@@ -84,16 +67,17 @@ def judge(case: Case) -> Finding | None:
     cores = case.needed(case.host("cores"))
     if has_pool(case):
         return None
-    if running < RUNNING * cores or (lock_share(case) or 0.0) >= LOCKS or not case.tps:
+    if running < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
         return None
-    peak = case.at(max(case.ladder, key=lambda step: step.tps or 0.0))
-    lost = _lost(case, peak)
-    switching = (case.host("context_switches_per_s") or 0.0) * SWITCH_S / cores
+    peak = crowds.peak_of(case)
+    if not case.tps:
+        return None
+    lost = crowds.lost(case, peak)
     crowded = case.users >= MANY and running >= CROWD * cores and is_full(case)
-    dearer = _dearer(case, peak)
-    if lost >= FALL and not crowded:
+    dearer = crowds.dearer(case, peak)
+    if lost >= crowds.FALL and not crowded:
         case.needed(dearer)
-    falls = lost >= FALL and dearer is not None and dearer >= DEARER
+    falls = lost >= crowds.FALL and dearer is not None and dearer >= crowds.DEARER
     if not falls and not crowded:
         return None
     figures = {
@@ -120,24 +104,8 @@ def judge(case: Case) -> Finding | None:
             "(thread_handling={handling}).",
             **figures,
         ),
-        evidence=(
-            case.seen(plain("threads_running"), running, plain(""), RUNNING * cores),
-            case.seen(say("rate below the peak"), lost, plain(""), FALL),
-            *(
-                []
-                if dearer is None
-                else [
-                    case.seen(
-                        say("CPU per event compared with the peak"),
-                        dearer,
-                        say_in("unit", "times"),
-                        DEARER,
-                    )
-                ]
-            ),
-            case.seen(say("context switches per core"), switching, say("of its time")),
-        ),
-        share=min(max(lost if falls else CROWDED, switching), 1.0),
+        evidence=tuple(crowds.evidence(case, cores, running, lost, dearer)),
+        share=min(max(lost if falls else CROWDED, crowds.switching(case, cores)), 1.0),
         confidence=0.8 if falls else 0.6,
         remedy=say(
             "Use a thread pool (MariaDB: thread_handling=pool-of-threads with thread_pool_size at "
@@ -155,27 +123,6 @@ def _pool(case: Case, cores: int) -> Trial | None:
         return pool_plugin(cores) if has_plugin else None
     settings = {"thread_handling": POOLS[0], "thread_pool_size": str(cores)}
     return at_start(case, settings, say("a thread for each connection"))
-
-
-def _lost(case: Case, peak: Case) -> float:
-    """Share of the peak's rate that is lost; zero where neighbours make the two incomparable.
-
-    They take cores and caches from the server, so its events cost more because of them.
-    """
-    others = [cpu_of(one).others or 0.0 for one in (case, peak)]
-    if not peak.tps or max(others) >= OTHERS:
-        return 0.0
-    return max(1 - case.tps / peak.tps, 0.0)
-
-
-def _dearer(case: Case, peak: Case) -> float | None:
-    """The server's CPU per event, as a multiple of that at the peak; `None`: not observed."""
-    if not peak.tps or not case.tps:
-        return 0.0
-    then, now = server_cores(peak), server_cores(case)
-    if now is None or then is None:
-        return None
-    return (now / case.tps) / (then / peak.tps) if then else 0.0
 
 
 def judge_small(case: Case) -> Finding | None:

@@ -33,7 +33,7 @@ COUNTER = "connections"
 
 def judge(case: Case) -> Finding | None:
     """Connections opened a second, and the users' time that goes into opening them."""
-    opened = case.needed(case.rate(COUNTER))
+    opened = case.needed(_opened(case))
     share = case.needed(_share(case, opened))
     if opened < FEWEST or share < MATTERS or not case.tps:
         return None
@@ -51,6 +51,14 @@ def judge(case: Case) -> Finding | None:
         trial=_kept_open(case),
         acts_on="server CPU",
     )
+
+
+def _opened(case: Case) -> float | None:
+    """Connections opened a second: by anybody, as the server counts them from 14 on, or by us."""
+    counted, step = case.rate(COUNTER), case.step
+    if counted is not None or not step.connects or not step.seconds:
+        return counted
+    return step.connects / step.seconds
 
 
 def _said(case: Case, opened: float, share: float) -> Iterator[Message]:
@@ -77,7 +85,8 @@ def _said(case: Case, opened: float, share: float) -> Iterator[Message]:
 
 
 def _evidence(case: Case, opened: float) -> Iterator[Evidence]:
-    yield case.seen(plain("pg_stat_database.sessions"), opened, say_in("unit", "/s"), FEWEST)
+    counter = say("connections") if case.rate(COUNTER) is None else plain("pg_stat_database.sessions")
+    yield case.seen(counter, opened, say_in("unit", "/s"), FEWEST)
     if (connecting := case.time_at("connecting")) is not None:
         yield case.seen(say("opening connections"), connecting, say("of the users' time"))
     if (cores := _cores(case, opened)) is not None:
@@ -125,7 +134,7 @@ def _share(case: Case, opened: float) -> float | None:
 
 
 def _holds(case: Case) -> Holds | None:
-    opened = case.rate(COUNTER)
+    opened = _opened(case)
     return None if opened is None else parts_of(_parts(case, opened))
 
 

@@ -13,18 +13,23 @@ from loadstone.diagnosis.rules.postgresql.row_locks import SHARE as LOCKED
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, say, say_in
 
-_OF_LOCKS = ("40P01", "40001", "55P03")
-"""A deadlock's victim, a transaction that could not be serialized, and the end of lock_timeout."""
+_HAVE_CAUSES = ("40P01", "40001")
+"""A deadlock's victim, and a transaction that could not be serialized."""
+
+_NOT_GIVEN = "55P03"
+"""A lock that was not to be had at once (NOWAIT), or within lock_timeout."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Errors per event; those of locks only if nothing succeeds and no lock is seen."""
+    """Errors per event; of those that waits for locks explain, what no lock is seen for."""
     locked = (lock_share(case) or 0.0) >= LOCKED
-    errors = {
-        code: count
-        for code, count in case.step.errors.items()
-        if code not in _OF_LOCKS or not (case.step.events or locked)
-    }
+
+    def counts(code: str) -> bool:
+        if code == _NOT_GIVEN:
+            return not locked
+        return code not in _HAVE_CAUSES or not (case.step.events or locked)
+
+    errors = {code: count for code, count in case.step.errors.items() if counts(code)}
     return failing(case, errors, _advice)
 
 
@@ -37,11 +42,19 @@ def _advice(code: str) -> Message | None:
                 "(default_transaction_read_only): is it the primary?"
             )
         case "53100":
-            return say("Check the free space of the server's data and of pg_wal.")
+            return say(
+                "Check the free space of the server's data and of pg_wal; in a container also that "
+                "of its shared memory (/dev/shm), if the error names it."
+            )
         case "53200":
             return say(
                 "The server has no memory left: lower work_mem, or if the error says "
                 "max_locks_per_transaction, raise that."
+            )
+        case "55P03":
+            return say(
+                "Find who holds the lock (pg_blocking_pids), and raise lock_timeout or retry; "
+                "with NOWAIT a lock that is held is an error at once."
             )
         case "57014":
             return say("Raise statement_timeout, or set it to 0.")

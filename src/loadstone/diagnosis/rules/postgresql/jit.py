@@ -9,7 +9,7 @@ Source: https://www.postgresql.org/docs/current/jit-decision.html
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.cpu import part_of_cores, parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted
@@ -54,8 +54,7 @@ def judge(case: Case) -> Finding | None:
 
 def _timed(case: Case, cost: float, used: float) -> Finding | None:
     """What compiling takes is known, whatever the plans cost."""
-    cores = case.needed(server_cores(case))
-    part = min(used / cores, 1.0) if cores else 0.0
+    part = case.needed(part_of_cores(case, used))
     if part < MATTERS:
         return None
     return Finding(
@@ -65,6 +64,13 @@ def _timed(case: Case, cost: float, used: float) -> Finding | None:
             say(
                 "Statements are compiled (jit=on, jit_above_cost={cost}), which takes {share} of "
                 "the server's CPU, as pg_stat_statements times it.",
+                cost=Number(cost),
+                share=Percent(part),
+            )
+            if server_cores(case)
+            else say(
+                "Statements are compiled (jit=on, jit_above_cost={cost}), which takes {share} of "
+                "the users' time in the server, as pg_stat_statements times it.",
                 cost=Number(cost),
                 share=Percent(part),
             ),

@@ -45,10 +45,12 @@ _OFF: Mapping[str, str] = {
     "debug_print_rewritten": "off",
     "debug_print_plan": "off",
     "log_min_messages": "warning",
+    "pgaudit.log": "none",
 }
 """Settings that log each statement, and their values that log none."""
 
 _LEVEL, _CHANGES = "log_statement", "mod"
+_AUDIT = "pgaudit.log"
 _TIMED = ("log_duration", "log_min_duration_statement")
 _TRANSACTIONS = "log_transaction_sample_rate"
 _SAMPLES = ("log_min_duration_sample", _TRANSACTIONS)
@@ -133,7 +135,24 @@ def _lines_of(case: Case) -> dict[str, float]:
         found["log_duration"] = steps
     if case.variable("log_min_duration_statement") in _ZERO:
         found["log_min_duration_statement"] = steps
-    return found | _sampled(case, steps) | _talked(case, steps)
+    return found | _sampled(case, steps) | _talked(case, steps) | _audited(case)
+
+
+def _audited(case: Case) -> dict[str, float]:
+    """Lines of pgaudit by the classes of statements that it logs; `-` before one leaves it out.
+
+    Source: https://github.com/pgaudit/pgaudit#pgauditlog
+    """
+    classes = {one.strip().lower() for one in (case.variable(_AUDIT) or "").split(",")}
+    step = case.step
+    kinds = {"read": step.reads, "write": step.writes, "misc": step.other}
+    logged = sum(
+        count
+        for kind, count in kinds.items()
+        if f"-{kind}" not in classes and {kind, "all"} & classes
+    )
+    statements = sum(kinds.values())
+    return {_AUDIT: logged / statements} if logged else {}
 
 
 def _part_of_changes(case: Case) -> float:

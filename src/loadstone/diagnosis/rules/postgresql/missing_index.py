@@ -2,7 +2,8 @@
 
 Rows that scans of tables read count as returned, those that indexes lead to as fetched as well.
 Entries of an index that is scanned alone are returned and not fetched: where the tables' own
-figures are read, these rows are not among those that scans of the tables read.
+figures are read, these rows are not among those that scans of the tables read. An index that is not
+selective leads to rows that a filter drops: they are fetched, and nobody receives them.
 
 The planner does not use an index that its settings rule out, or make look dear. Nor does it use one
 for a rare value where it has to plan without the value (plan_cache_mode=force_generic_plan).
@@ -13,7 +14,8 @@ and https://www.postgresql.org/docs/current/runtime-config-query.html
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from loadstone.analyse.cores import client_cores
 from loadstone.diagnosis.context import Case
@@ -26,7 +28,7 @@ from loadstone.diagnosis.rules.postgresql.versions import ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
-from loadstone.model.hot_spots import CountedStatement
+from loadstone.model.hot_spots import CountedStatement, TableVersions
 from loadstone.model.message import Joined, Message, plain, say, say_in, sentences
 
 WASTE = 10.0
@@ -34,6 +36,12 @@ WASTE = 10.0
 
 BY_EVENT = 500.0
 """[P] Rows that an event reads in scans: smaller tables are as well read whole."""
+
+LONG = 5_000.0
+"""[P] Rows that an event is led to by an index: more than any range of the usual loads."""
+
+LONG_WASTE = 100.0
+"""[P] Such rows for each one returned or changed: sums and counts walk tens for one."""
 
 FEWEST = 50_000.0
 """[P] Rows a second: reading the statistics scans catalogs itself."""
@@ -49,6 +57,10 @@ Source: https://www.postgresql.org/docs/current/protocol-message-formats.html (D
 
 LEAVES = 2.0
 """Pages that a lookup reads: its index's leaf, and that of the row."""
+
+OUTDATED = 0.2
+"""[P] Changes since a table was analyzed for each of its rows, from which its statistics are out of
+date: autovacuum analyzes a table again after half as many."""
 
 LEVELS = 4.0
 """The most pages from an index's root to an entry: with a hundred entries on each, as many levels
@@ -82,50 +94,118 @@ _FETCHED = "pg_stat_database.target.tup_fetched"
 _CHANGED = tuple(f"pg_stat_database.target.tup_{how}" for how in ("inserted", "updated", "deleted"))
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Rows a second that are read, and those that are of use."""
+
+    read: float
+    few: float
+    """So many may be read."""
+    useful: float
+    by_index: bool
+    """Whether an index led to them, and no scan."""
+
+    @property
+    def wasted(self) -> float:
+        """Rows a second that were read for nothing."""
+        return max(self.read - self.useful, 0.0)
+
+
 def judge(case: Case) -> Finding | None:
-    """Far more rows are scanned than the generator received or changed."""
+    """Far more rows are read than the generator received or changed."""
     returned, fetched = case.needed(case.rate(_RETURNED)), case.needed(case.rate(_FETCHED))
-    scanned, useful = _scanned(case, returned), _useful(case)
-    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
-    if scanned < few or scanned < MOST * returned or not_of_ours(case) is not None:
+    rows = _rows(case, returned, fetched)
+    if rows.read < max(rows.few, MOST * returned) or not_of_ours(case) is not None:
         return None
     cores, against = server_cores(case), _against_indexes(case)
-    share = min((scanned - useful) * ROW_S / cores, 1.0) if cores else None
+    share = min(rows.wasted * ROW_S / cores, 1.0) if cores else None
     if plan_cache.is_generic(case) and not against:
-        return _planned_without_values(case, scanned, useful, share)
+        return _planned_without_values(case, rows, share)
     return Finding(
         cause="missing-index",
         group="setting",
         sentence=sentences(
-            say(
-                "An index is missing or not used: {rows} rows a second are read by scans, for "
-                "{useful} rows returned or changed, {each} for each of them.",
-                rows=Number(scanned),
-                useful=Number(useful),
-                each=Number(scanned / useful),
-            ),
+            _said_of_rows(rows),
             *_said_of(case, against),
+            *_without_statistics(case, rows),
             *counted.most_by(case, _pages_for_nothing),
         ),
         evidence=(
-            case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), few),
+            case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), rows.few),
             case.seen(plain(_FETCHED), fetched, say_in("unit", "/s")),
         ),
         share=share,
         confidence=0.8,
-        remedy=say(
-            "Create an index on the columns of the WHERE clause; EXPLAIN shows what is read now, "
-            "and pg_stat_user_tables.seq_tup_read in which tables. Where there is an index, run "
-            "ANALYZE, and compare the types of column and value."
-        ),
+        remedy=sentences(*_remedy(case)),
         trial=dynamic(case, against, say("settings that keep the planner from indexes")),
         acts_on="server CPU",
     )
 
 
-def _planned_without_values(
-    case: Case, scanned: float, useful: float, share: float | None
-) -> Finding:
+def _said_of_rows(rows: _Rows) -> Message:
+    figures = {
+        "rows": Number(rows.read),
+        "useful": Number(rows.useful),
+        "each": Number(rows.read / rows.useful),
+    }
+    if rows.by_index:
+        return say(
+            "An index is missing or not used: {rows} rows a second are read through an index that "
+            "is not selective, for {useful} rows returned or changed, {each} for each of them.",
+            **figures,
+        )
+    return say(
+        "An index is missing or not used: {rows} rows a second are read by scans, for {useful} "
+        "rows returned or changed, {each} for each of them.",
+        **figures,
+    )
+
+
+def _without_statistics(case: Case, rows: _Rows) -> list[Message]:
+    """A sentence about the table that is read most, if the planner knows little about it."""
+    read = max(versions.tables(case) or (), key=lambda one: _read_of(one, rows), default=None)
+    if read is None or not _read_of(read, rows):
+        return []
+    if read.analyzed is False:
+        return [
+            say(
+                "Table {table}, of which the most rows are read, was never analyzed: the planner "
+                "guesses what is in it. Run ANALYZE first.",
+                table=read.table,
+            )
+        ]
+    changed, everything = read.changed_since_analyze, read.live + read.dead
+    if changed is None or changed < OUTDATED * everything:
+        return []
+    return [
+        say(
+            "Of table {table}, of which the most rows are read, {changed} rows were changed since "
+            "it was analyzed last, and it has {rows}. Run ANALYZE first.",
+            table=read.table,
+            changed=Number(changed),
+            rows=Number(everything),
+        )
+    ]
+
+
+def _read_of(one: TableVersions, rows: _Rows) -> int:
+    return one.fetched if rows.by_index else one.scanned
+
+
+def _remedy(case: Case) -> Iterator[Message]:
+    yield say(
+        "Create an index on the columns of the WHERE clause; EXPLAIN shows what is read now, and "
+        "pg_stat_user_tables.seq_tup_read in which tables. Where there is an index, run ANALYZE, "
+        "and compare the types of column and value."
+    )
+    if plan_cache.is_prepared(case) and not plan_cache.is_forced(case):
+        yield say(
+            "A prepared statement may have kept a plan that does not suit rare values: compare "
+            "with plan_cache_mode=force_custom_plan."
+        )
+
+
+def _planned_without_values(case: Case, rows: _Rows, share: float | None) -> Finding:
     """The same rows, where the one known reason is that no plan is made for a value."""
     return Finding(
         cause="generic-plans",
@@ -135,14 +215,14 @@ def _planned_without_values(
                 "With plan_cache_mode=force_generic_plan statements are planned without their "
                 "values, and {rows} rows a second are read by scans for {useful} rows returned or "
                 "changed: an index helps with rare values alone, or there is none.",
-                rows=Number(scanned),
-                useful=Number(useful),
+                rows=Number(rows.read),
+                useful=Number(rows.useful),
             ),
             *counted.most_by(case, _pages_for_nothing),
         ),
         evidence=(
-            case.seen(say("rows read in scans"), scanned, say_in("unit", "/s"), FEWEST),
-            case.seen(say("rows returned or changed"), useful, say_in("unit", "/s")),
+            case.seen(say("rows read in scans"), rows.read, say_in("unit", "/s"), FEWEST),
+            case.seen(say("rows returned or changed"), rows.useful, say_in("unit", "/s")),
         ),
         share=share,
         confidence=0.7,
@@ -189,14 +269,25 @@ def _said_of(case: Case, against: Mapping[str, str]) -> list[Message]:
     ]
 
 
-def _scanned(case: Case, returned: float) -> float:
+def _rows(case: Case, returned: float, fetched: float) -> _Rows:
+    """Rows read in scans, or through an index where these are more and far too many."""
+    scanned, useful = _scanned(case, returned, fetched), _useful(case)
+    # As in scans, other clients' may be as many as their work on a core is enough for.
+    led_to = max(fetched - client_cores(case.step) / ROW_S, 0.0)
+    few = max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
+    if led_to >= few and led_to > scanned:
+        return _Rows(led_to, few, useful, by_index=True)
+    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
+    return _Rows(scanned, few, useful, by_index=False)
+
+
+def _scanned(case: Case, returned: float, fetched: float) -> float:
     """Rows a second that no index led to, and that nobody but the load can have read.
 
     Entries of indexes that lead to dead versions are none of them. The database counts the rows of
     all its sessions: other clients' may have read as many as their work on a core is enough for.
     """
     met, tables = versions.visits(case), versions.tables(case)
-    fetched = case.needed(case.rate(_FETCHED))
     others = client_cores(case.step) / ROW_S
     scanned = returned - fetched - (met.by_entries if met else 0.0)
     if tables:
@@ -223,19 +314,21 @@ def _useful(case: Case) -> float:
 
 def _holds(case: Case) -> Holds | None:
     """The work on a core of reading rows for nothing, the wait for one, and for their pages."""
-    returned = case.rate(_RETURNED)
-    if returned is None or case.rate(_FETCHED) is None:
+    returned, fetched = case.rate(_RETURNED), case.rate(_FETCHED)
+    if returned is None or fetched is None:
         return None
-    parts = parts_of_work(case, max(_scanned(case, returned) - _useful(case), 0.0) * ROW_S)
+    rows = _rows(case, returned, fetched)
+    parts = parts_of_work(case, rows.wasted * ROW_S)
     if not parts:
         return None
-    return priced({**parts, **dict.fromkeys(PAGE_READS, _part_of_pages(case))})
+    lookups = rows.useful if rows.by_index else fetched
+    return priced({**parts, **dict.fromkeys(PAGE_READS, _part_of_pages(case, lookups))})
 
 
-def _part_of_pages(case: Case) -> float:
-    """The part of the pages read that lookups by an index do not explain, 0 to 1."""
-    reads, lookups = case.rate("buffer_pool_reads"), case.rate(_FETCHED)
-    return max(1 - LEAVES * (lookups or 0.0) / reads, 0.0) if reads else 0.0
+def _part_of_pages(case: Case, lookups: float) -> float:
+    """The part of the pages read that so many lookups by an index do not explain, 0 to 1."""
+    reads = case.rate("buffer_pool_reads")
+    return max(1 - LEAVES * lookups / reads, 0.0) if reads else 0.0
 
 
 RULE = Rule(

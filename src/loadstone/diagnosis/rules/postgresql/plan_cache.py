@@ -6,14 +6,14 @@ Source: https://www.postgresql.org/docs/current/runtime-config-query.html#GUC-PL
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.cpu import part_of_cores, parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import plain, say, say_in, sentences
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 PLAN_S = 10e-6
 """[P] CPU of planning a statement on one table: measured 10 to 19 µs for a lookup by its key
@@ -50,24 +50,18 @@ def wants_generic(case: Case) -> bool:
 def judge(case: Case) -> Finding | None:
     """Statements a second times a plan, where generic plans are ruled out."""
     case.needed(case.variable("plan_cache_mode"))
-    cores, statements = case.needed(server_cores(case)), case.step.qps or 0.0
-    if not is_forced(case) or not statements or not cores:
+    statements = case.step.qps or 0.0
+    if not is_forced(case) or not statements:
         return None
     used = _cores(case)
-    share = min(used / cores, 1.0)
+    share = case.needed(part_of_cores(case, used))
     if share < SHARE:
         return None
     return Finding(
         cause="plan-cache",
         group="setting",
         sentence=sentences(
-            say(
-                "With plan_cache_mode=force_custom_plan {statements} prepared statements a second "
-                "are planned again: at {each} µs or more that is {share} of the server's CPU.",
-                statements=Number(statements),
-                each=Number(1e6 * used / statements),
-                share=Percent(share),
-            ),
+            _said(case, statements, used, share),
             *counted.most_by(case, lambda one: one.plan_s),
         ),
         evidence=(
@@ -82,6 +76,25 @@ def judge(case: Case) -> Finding | None:
         ),
         trial=dynamic(case, {"plan_cache_mode": "auto"}, say("planning each time")),
         acts_on="server CPU",
+    )
+
+
+def _said(case: Case, statements: float, used: float, share: float) -> Message:
+    figures = {
+        "statements": Number(statements),
+        "each": Number(1e6 * used / statements),
+        "share": Percent(share),
+    }
+    if server_cores(case):
+        return say(
+            "With plan_cache_mode=force_custom_plan {statements} prepared statements a second are "
+            "planned again: at {each} µs or more that is {share} of the server's CPU.",
+            **figures,
+        )
+    return say(
+        "With plan_cache_mode=force_custom_plan {statements} prepared statements a second are "
+        "planned again: at {each} µs or more that is {share} of the users' time in the server.",
+        **figures,
     )
 
 

@@ -1,6 +1,9 @@
 """Transactions that could not be serialized are rolled back, and what they did is lost.
 
-Source: https://www.postgresql.org/docs/current/transaction-iso.html
+A standby ends queries with the same code, if they keep what its recovery has to remove.
+
+Sources: https://www.postgresql.org/docs/current/transaction-iso.html and
+https://www.postgresql.org/docs/current/hot-standby.html#HOT-STANDBY-CONFLICT
 """
 
 from __future__ import annotations
@@ -23,6 +26,11 @@ PART = 0.01
 LOST = 0.05
 """[P] Part of the attempts from which it is no note."""
 
+MOSTLY = 0.5
+"""Part of them that recovery has ended, from which they are its conflicts."""
+
+_CONFLICTS = "pg_stat_database.target.conflicts"
+
 _SUBJECT = say("transactions that cannot be serialized")
 
 
@@ -33,6 +41,9 @@ def judge(case: Case) -> Finding | None:
         return None
     account = case.step.account
     share = part * account.share_of(*SERVER) if account else part
+    conflicts = case.rate(_CONFLICTS) or 0.0
+    if case.step.seconds and conflicts * case.step.seconds >= MOSTLY * case.step.errors[CODE]:
+        return _of_recovery(case, part, share, conflicts)
     level = case.variable("default_transaction_isolation")
     per_s = case.step.errors[CODE] / case.step.seconds if case.step.seconds else 0.0
     return Finding(
@@ -62,6 +73,31 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _of_recovery(case: Case, part: float, share: float, conflicts: float) -> Finding:
+    """Queries of a standby that were in the way of its recovery."""
+    return Finding(
+        cause="recovery-conflicts",
+        group="wait" if part >= LOST else "note",
+        sentence=say(
+            "{part} of the attempts at an event are cancelled by the standby's recovery ({code}): "
+            "they keep rows or locks that it has to remove, {conflicts} a second.",
+            part=Percent(part),
+            code=CODE,
+            conflicts=Number(conflicts),
+        ),
+        evidence=(
+            case.seen(plain(_CONFLICTS), conflicts, say_in("unit", "/s")),
+            case.seen(say("attempts rolled back"), part, plain(""), PART),
+        ),
+        share=share,
+        confidence=0.85,
+        remedy=say(
+            "Set hot_standby_feedback=on, with which the primary keeps what queries here need, or "
+            "raise max_standby_streaming_delay, which lets recovery wait for them."
+        ),
+    )
+
+
 def _part(case: Case) -> float:
     """The part of the attempts that fail so, 0 to 1."""
     step = case.step
@@ -85,6 +121,7 @@ RULE = Rule(
     "serialization-failures",
     say("transactions cannot be serialized"),
     judge,
+    also={"recovery-conflicts": say("recovery cancels queries")},
     reads="client",
     holds=part_of(*SERVER),
     holds_in=_holds,

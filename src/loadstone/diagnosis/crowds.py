@@ -1,0 +1,73 @@
+"""More sessions at work than the cores can serve: beyond the peak each event costs more CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import cpu_of, server_cores
+from loadstone.diagnosis.rules.neighbour import OTHERS
+from loadstone.model.finding import Evidence
+from loadstone.model.message import plain, say, say_in
+
+FALL = 0.1
+"""[P] Share of the peak's rate that is lost (DIAGNOSIS 6)."""
+
+DEARER = 1.1
+"""[P] Growth of an event's CPU by switching and cold caches; a rate that falls for another reason
+does not cost the server more."""
+
+RUNNING = 4.0
+"""[P] Active connections per core (DIAGNOSIS 6)."""
+
+LOCKS = 0.3
+"""[P] Share of the users that wait for rows, from which the rate falls for that reason."""
+
+SWITCH_S = 5e-6
+"""[P] Core time of a thread switch, caches included (measured costs are 1 to 10 µs)."""
+
+
+def peak_of(case: Case) -> Case:
+    """The level of the ladder with the highest rate."""
+    return case.at(max(case.ladder, key=lambda step: step.tps or 0.0))
+
+
+def lost(case: Case, peak: Case) -> float:
+    """Share of the peak's rate that is lost; zero where neighbours make the two incomparable.
+
+    They take cores and caches from the server, so its events cost more because of them.
+    """
+    others = [cpu_of(one).others or 0.0 for one in (case, peak)]
+    if not peak.tps or max(others) >= OTHERS:
+        return 0.0
+    return max(1 - case.tps / peak.tps, 0.0)
+
+
+def dearer(case: Case, peak: Case) -> float | None:
+    """The server's CPU per event, as a multiple of that at the peak; `None`: not observed."""
+    if not peak.tps or not case.tps:
+        return 0.0
+    then, now = server_cores(peak), server_cores(case)
+    if now is None or then is None:
+        return None
+    return (now / case.tps) / (then / peak.tps) if then else 0.0
+
+
+def switching(case: Case, cores: float) -> float:
+    """Part of the cores' time that switches from thread to thread take."""
+    return (case.host("context_switches_per_s") or 0.0) * SWITCH_S / cores
+
+
+def evidence(
+    case: Case, cores: float, running: float, lost: float, dearer: float | None
+) -> Iterator[Evidence]:
+    """How many are at work, and what the rate and an event's CPU are next to the peak's."""
+    yield case.seen(plain("threads_running"), running, plain(""), RUNNING * cores)
+    yield case.seen(say("rate below the peak"), lost, plain(""), FALL)
+    if dearer is not None:
+        yield case.seen(
+            say("CPU per event compared with the peak"), dearer, say_in("unit", "times"), DEARER
+        )
+    yield case.seen(
+        say("context switches per core"), switching(case, cores), say("of its time")
+    )

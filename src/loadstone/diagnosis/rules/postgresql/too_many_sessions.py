@@ -1,0 +1,61 @@
+"""More sessions are at work than the cores can serve: each is a process of its own.
+
+Source: https://www.postgresql.org/docs/current/tutorial-arch.html
+"""
+
+from __future__ import annotations
+
+from loadstone.diagnosis import crowds
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import CORES, part_of
+from loadstone.diagnosis.row_waits import lock_share
+from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Number, Percent
+from loadstone.model.finding import Finding
+from loadstone.model.message import say, user_count
+
+
+def judge(case: Case) -> Finding | None:
+    """Beyond the peak the rate falls, and events cost the server more CPU."""
+    running = case.needed(case.mean("threads_running"))
+    cores = case.needed(case.host("cores"))
+    peak = crowds.peak_of(case)
+    if running < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
+        return None
+    lost = crowds.lost(case, peak)
+    if not case.tps or lost < crowds.FALL:
+        return None
+    dearer = case.needed(crowds.dearer(case, peak))
+    if dearer < crowds.DEARER:
+        return None
+    return Finding(
+        cause="too-many-sessions",
+        group="setting",
+        sentence=say(
+            "With {users} the rate is {lost} below that of {peak}, and an event takes {times} "
+            "times the server's CPU: {running} sessions, each a process, are at work at once on "
+            "{cores} cores.",
+            users=user_count(case.users),
+            lost=Percent(lost),
+            peak=user_count(peak.users),
+            times=Number(dearer),
+            running=Number(running),
+            cores=Number(cores),
+        ),
+        evidence=tuple(crowds.evidence(case, cores, running, lost, dearer)),
+        share=min(max(lost, crowds.switching(case, cores)), 1.0),
+        confidence=0.8,
+        remedy=say(
+            "Put a pooler such as PgBouncer before the server (pool_mode=transaction), with some "
+            "connections for each core, or drive fewer users."
+        ),
+        acts_on="server CPU",
+    )
+
+
+RULE = Rule(
+    "too-many-sessions",
+    say("more sessions at work than the cores can serve"),
+    judge,
+    holds=part_of(*CORES, "latch"),
+)
