@@ -154,10 +154,10 @@ def has_room(case: Case) -> bool | None:
     return None if free is None or total is None else free > max(ROOM * total, KEPT_FREE)
 
 
-def by_second(events: Series) -> dict[int, float]:
-    """The rate in each second; the remainder of one at the end of a load is left out."""
+def by_second(series: Series) -> dict[int, float]:
+    """What each second has; the remainder of one at the end of a load is left out."""
     rates: dict[int, float] = {}
-    for at, rate in events:
+    for at, rate in series:
         rates.setdefault(round(at), rate)
     return rates
 
@@ -165,7 +165,7 @@ def by_second(events: Series) -> dict[int, float]:
 def by_thirds(reads: Series, events: Series) -> tuple[float, float] | None:
     """Pages per event in the first and the last third; reads come about once a second."""
     rates = by_second(events)
-    pairs = [(value, rates[round(at)]) for at, value in reads if round(at) in rates]
+    pairs = [(value, rates[at]) for at, value in by_second(reads).items() if at in rates]
     if len(pairs) < FEWEST:
         return None
     third = max(len(pairs) // 3, 2)

@@ -6,17 +6,22 @@ import pytest
 
 from diagnose.accounts import an_account
 from diagnose.of_postgresql.example_checkpoints import EARLY
+from diagnose.of_postgresql.example_work import READ_WHOLE, SCANNED
 from diagnose.of_postgresql.figures import a_case, at
+from diagnose.of_postgresql.tables import a_table
 from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.page_reads import by_thirds
 from loadstone.diagnosis.rules.postgresql import (
     cold_caches,
     full_pages,
+    missing_index,
     row_locks,
     serialization_failures,
     shared_buffers,
     table_locks,
 )
+from loadstone.model.hot_spots import HotSpots
 
 PREPARED = {"pg_prepared_xacts.oldest_s": 30.0, "pg_stat_activity.oldest_transaction_s": 29.0}
 
@@ -75,6 +80,31 @@ def test_pages_that_find_room_are_no_reason_for_more_buffers() -> None:
     full = a_case(exchanged, seconds=seconds)
     assert shared_buffers.RULE.judge(full) is not None
     assert cold_caches.RULE.judge(full) is None
+
+
+def test_a_reading_right_after_the_load_s_end_is_no_second_without_reads() -> None:
+    ten = range(1, 11)
+    reads = (*((float(second), 4000.0) for second in ten), (10.02, 3.0))
+    events = tuple((float(second), 1000.0) for second in ten)
+    assert by_thirds(reads, events) == (4.0, 4.0)
+
+
+def test_planner_statistics_that_are_missing_or_old_are_named_with_the_scan() -> None:
+    said = {}
+    for name, about in {
+        "never": {"analyzed": False},
+        "old": {"analyzed": True, "changed_since_analyze": 20_000},
+        "known": {"analyzed": True, "changed_since_analyze": 5_000},
+    }.items():
+        spots = HotSpots(versions=(a_table(scanned=90_000_000, **about),))
+        found = missing_index.RULE.judge(
+            a_case(at(rates=SCANNED, step={**READ_WHOLE, "hot_spots": spots}))
+        )
+        assert found is not None
+        said[name] = found.sentence
+    assert "was never analyzed" in said["never"]
+    assert "20,000 rows were changed since" in said["old"]
+    assert "ANALYZE" not in said["known"]
 
 
 @pytest.mark.parametrize("name", ["SLRURead", "SlruRead"])
