@@ -68,6 +68,4 @@ def evidence(
         yield case.seen(
             say("CPU per event compared with the peak"), dearer, say_in("unit", "times"), DEARER
         )
-    yield case.seen(
-        say("context switches per core"), switching(case, cores), say("of its time")
-    )
+    yield case.seen(say("context switches per core"), switching(case, cores), say("of its time"))

@@ -150,8 +150,8 @@ WHY: Mapping[str, Message] = {
         "recipes run pooler does with a throwaway one"
     ),
     "recovery-conflicts": say(
-        "not by --prove, which changes nothing of a standby: set it by hand, run again, and compare "
-        "both runs with loadstone compare"
+        "not by --prove, which changes nothing of a standby: set it by hand, run again, and "
+        "compare both runs with loadstone compare"
     ),
     "no-thread-pool": say(
         "not by --prove: this server has no thread pool (MariaDB and Percona Server have one built "

@@ -85,7 +85,8 @@ def _said(case: Case, opened: float, share: float) -> Iterator[Message]:
 
 
 def _evidence(case: Case, opened: float) -> Iterator[Evidence]:
-    counter = say("connections") if case.rate(COUNTER) is None else plain("pg_stat_database.sessions")
+    by_server = case.rate(COUNTER) is not None
+    counter = plain("pg_stat_database.sessions") if by_server else say("connections")
     yield case.seen(counter, opened, say_in("unit", "/s"), FEWEST)
     if (connecting := case.time_at("connecting")) is not None:
         yield case.seen(say("opening connections"), connecting, say("of the users' time"))
