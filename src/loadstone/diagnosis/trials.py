@@ -121,6 +121,12 @@ def mysql_release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found.groups())
 
 
+def postgresql_major(version: str | None) -> int:
+    """The major version of PostgreSQL, from `server_version`; 0: not known."""
+    found = re.match(r"\d+", version or "")
+    return int(found[0]) if found else 0
+
+
 def _changes(case: Case, settings: Mapping[str, str]) -> tuple[Setting, ...]:
     """The changes to variables that the server has with another value."""
     found = []

@@ -10,7 +10,7 @@ from loadstone.diagnosis.holds import CORES, Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images, wal_size
 from loadstone.diagnosis.rules.postgresql.page_images import Images, Work
-from loadstone.diagnosis.trials import REFILLS_S, dynamic
+from loadstone.diagnosis.trials import REFILLS_S, dynamic, postgresql_major
 from loadstone.model.figure import Percent
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.message import Message, plain, say, say_in, sentences
@@ -33,6 +33,9 @@ _LONGER = say(
 
 DEFAULT_S = 300.0
 """[S] The manual's default for checkpoint_timeout."""
+
+LZ4_SINCE = 15
+"""[M] The first version whose images can be compressed by another code than pglz."""
 
 LONG = "15min"
 """[P] What a trial asks for: no checkpoint comes while it lasts."""
@@ -106,7 +109,8 @@ def _compressed(case: Case) -> Trial | None:
     """Smaller images; if that brings nothing, it costs as much as it saves, and no more is said."""
     if page_images.is_slow_code(case):
         return dynamic(case, {"wal_compression": "off"}, say("the compression of images"))
-    trial = dynamic(case, {"wal_compression": "on"}, say("images without compression"))
+    method = "lz4" if postgresql_major(case.variable("server_version")) >= LZ4_SINCE else "on"
+    trial = dynamic(case, {"wal_compression": method}, say("images without compression"))
     return trial and trial.model_copy(update={"refutes": False})
 
 

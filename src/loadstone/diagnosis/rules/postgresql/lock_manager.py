@@ -15,7 +15,7 @@ from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
 from loadstone.diagnosis.rules.postgresql.shared_buffers import FREE_TAKEN
-from loadstone.diagnosis.trials import at_start
+from loadstone.diagnosis.trials import at_start, postgresql_major
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import plain, say, say_in
 
@@ -81,8 +81,7 @@ def _slots(case: Case) -> float:
 
 
 def _is_configurable(case: Case) -> bool:
-    major = (case.variable("server_version") or "").partition(".")[0]
-    return major.isdigit() and int(major) >= _CONFIGURABLE
+    return postgresql_major(case.variable("server_version")) >= _CONFIGURABLE
 
 
 def _more_places(case: Case) -> Trial | None:
