@@ -8,7 +8,7 @@ from typing import Any
 from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.healthy import per_second
-from diagnose.of_postgresql.figures import a_case, at
+from diagnose.of_postgresql.figures import HEALTHY, a_case, at
 from diagnose.of_postgresql.tables import a_statement, a_table, counted
 from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.rules.postgresql import (
@@ -20,7 +20,7 @@ from loadstone.diagnosis.rules.postgresql import (
     planning,
     timing,
 )
-from loadstone.model.account import Account, Cores
+from loadstone.model.account import Account, Cores, Memory, MemoryOf
 from loadstone.model.hot_spots import HotSpots
 
 _ROWS = "pg_stat_database.target.tup_returned"
@@ -63,6 +63,12 @@ _SLOWER: dict[tuple[Source, str], Series] = {
     ("host", "process.cpu_sys_s"): per_second(*[0.2] * 10),
     ("load", "tps"): per_second(*[1000.0] * 10),
 }
+
+
+def _with_memory(each_mib: float) -> Account:
+    own = MemoryOf(sessions=16.0, each=each_mib * 2**20, page_tables=3e5)
+    return HEALTHY.model_copy(update={"memory": Memory(users=own, others=None)})
+
 
 _TIMED_PAGES = {"track_io_timing": "on"}
 _TIMED_STATEMENTS = {"pg_stat_statements.track": "top"}
@@ -141,6 +147,14 @@ EXAMPLES = (
         jit.RULE,
         a_case(at(**_SLOW), variables=_COMPILED),
         a_case(at(**_SLOW), variables=_COMPILED | {"jit": "off"}),
+        a_case(at(**_SLOW), variables={"jit_above_cost": None}),
+        needs="variable jit_above_cost",
+    ),
+    # A compiler would take memory.
+    Example(
+        jit.RULE,
+        a_case(at(_with_memory(12.0), **_SLOW), variables=_COMPILED),
+        a_case(at(_with_memory(1.3), **_SLOW), variables=_COMPILED),
         a_case(at(**_SLOW), variables={"jit_above_cost": None}),
         needs="variable jit_above_cost",
     ),

@@ -24,7 +24,7 @@ from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, priced
 from loadstone.diagnosis.others_work import not_of_ours
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted, plan_cache, versions
-from loadstone.diagnosis.rules.postgresql.versions import ROW_S
+from loadstone.diagnosis.rules.postgresql.versions import ENTRY_S, ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
@@ -58,9 +58,10 @@ Source: https://www.postgresql.org/docs/current/protocol-message-formats.html (D
 LEAVES = 2.0
 """Pages that a lookup reads: its index's leaf, and that of the row."""
 
-OUTDATED = 0.2
+OUTDATED = 0.5
 """[P] Changes since a table was analyzed for each of its rows, from which its statistics are out of
-date: autovacuum analyzes a table again after half as many."""
+date. Autovacuum analyzes a table again after a fifth as many; what a session has inserted counts
+when it reports it, which may be after the table was analyzed."""
 
 LEVELS = 4.0
 """The most pages from an index's root to an entry: with a hundred entries on each, as many levels
@@ -110,6 +111,11 @@ class _Rows:
         """Rows a second that were read for nothing."""
         return max(self.read - self.useful, 0.0)
 
+    @property
+    def cores(self) -> float:
+        """Cores that read these rows."""
+        return self.wasted * (ENTRY_S if self.by_index else ROW_S)
+
 
 def judge(case: Case) -> Finding | None:
     """Far more rows are read than the generator received or changed."""
@@ -118,7 +124,7 @@ def judge(case: Case) -> Finding | None:
     if rows.read < max(rows.few, MOST * returned) or not_of_ours(case) is not None:
         return None
     cores, against = server_cores(case), _against_indexes(case)
-    share = min(rows.wasted * ROW_S / cores, 1.0) if cores else None
+    share = min(rows.cores / cores, 1.0) if cores else None
     if plan_cache.is_generic(case) and not against:
         return _planned_without_values(case, rows, share)
     return Finding(
@@ -273,7 +279,7 @@ def _rows(case: Case, returned: float, fetched: float) -> _Rows:
     """Rows read in scans, or through an index where these are more and far too many."""
     scanned, useful = _scanned(case, returned, fetched), _useful(case)
     # As in scans, other clients' may be as many as their work on a core is enough for.
-    led_to = max(fetched - client_cores(case.step) / ROW_S, 0.0)
+    led_to = max(fetched - client_cores(case.step) / ENTRY_S, 0.0)
     few = max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
     if led_to >= few and led_to > scanned:
         return _Rows(led_to, few, useful, by_index=True)
@@ -318,7 +324,7 @@ def _holds(case: Case) -> Holds | None:
     if returned is None or fetched is None:
         return None
     rows = _rows(case, returned, fetched)
-    parts = parts_of_work(case, rows.wasted * ROW_S)
+    parts = parts_of_work(case, rows.cores)
     if not parts:
         return None
     lookups = rows.useful if rows.by_index else fetched
