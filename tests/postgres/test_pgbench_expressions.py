@@ -34,7 +34,8 @@ MORE = (
     "1 <> 2 and 2 < 3", "not (1 > 2 or 3 >= 3)", "NULL IS NULL", "1 IS NOT NULL", "(1 = 1) IS TRUE",
     "(1 = 2) IS NOT TRUE", "NULL ISNULL", "2 NOTNULL", "(1 = 2) IS FALSE",
     "CASE WHEN 1 > 2 THEN 10 WHEN 2 > 1 THEN 20 ELSE 30 END", "CASE WHEN FALSE THEN 1 END IS NULL",
-    "TRUE or NULL", "9223372036854775807", "-9223372036854775807 - 1", "1 + \\\n  2",
+    "TRUE or NULL", "9223372036854775807", "-9223372036854775807 - 1", "1 + \\\n  2", "~ 1 + 2",
+    "2 * ~1 + 3", "- ~ ~ 1 + 2", "8 - ~ 2 * 3",
 )  # fmt: skip
 
 

@@ -234,7 +234,7 @@ fn size_of(least: i64, greatest: i64) -> Result<u64, EvalError> {
     let size = i128::from(greatest) - i128::from(least) + 1;
     u64::try_from(size)
         .ok()
-        .filter(|size| *size <= 1 << 63)
+        .filter(|size| *size < 1 << 63)
         .ok_or_else(|| EvalError::Parameter("random range is too large".to_owned()))
 }
 
@@ -359,6 +359,10 @@ mod tests {
             ("1 << 3 | 1", "9"),
             ("6 & 3 # 1", "3"),
             ("~ 5", "-6"),
+            ("~ 1 + 2", "-4"),
+            ("2 * ~1 + 3", "-10"),
+            ("~ 5 & 7", "2"),
+            ("- ~ ~ 1 + 2", "-3"),
             ("1 + 1 = 2 and not 1 > 2", "true"),
             ("1 = 1 is true", "true"),
             ("null is null", "true"),
@@ -412,6 +416,7 @@ mod tests {
             ("1 + true", "cannot coerce boolean to int"),
             ("not 1", "cannot coerce int to boolean"),
             ("random(2, 1)", "empty range given to random"),
+            ("random(0, 9223372036854775807)", "random range is too large"),
             (
                 "random_gaussian(1, 2, 1.9)",
                 "gaussian parameter must be at least 2.000000 (not 1.900000)",

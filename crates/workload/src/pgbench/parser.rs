@@ -1,5 +1,5 @@
 //! Reads expressions. From the loosest to the tightest: OR, AND, NOT, IS, comparisons, bits, sums,
-//! products, signs; what is equally tight goes from left to right.
+//! products, signs; what is equally tight goes from left to right, but of comparisons there is one.
 
 use super::expression::Expression;
 use super::function::{Arity, Function, named};
@@ -49,8 +49,11 @@ struct Parser<'a> {
 
 type Parsed = Result<Expression, ParseError>;
 
-/// Operators that are equally tight, and their functions; `true`: the operands change places.
-type Level = &'static [(&'static str, Function, bool)];
+/// An operator and its function; `true`: the operands change places.
+type Operator = (&'static str, Function, bool);
+
+/// Operators that are equally tight.
+type Level = &'static [Operator];
 
 const COMPARISONS: Level = &[
     ("=", Function::Equal, false),
@@ -165,11 +168,7 @@ impl Parser<'_> {
 
     /// Behind a comparison: `IS [NOT] NULL | TRUE | FALSE`, ISNULL, NOTNULL.
     fn test(&mut self) -> Parsed {
-        let left = self.level(COMPARISONS, |parser| {
-            parser.level(BITS, |parser| {
-                parser.level(SUMS, |parser| parser.level(PRODUCTS, Self::signed))
-            })
-        })?;
+        let left = self.comparison()?;
         if self.takes_word("isnull") {
             return Ok(is(left, Value::Null));
         }
@@ -196,20 +195,45 @@ impl Parser<'_> {
         None
     }
 
+    fn comparison(&mut self) -> Parsed {
+        let left = self.bits()?;
+        match self.takes_operator(COMPARISONS) {
+            Some(operator) => self.call_of(operator, left, Self::bits),
+            None => Ok(left),
+        }
+    }
+
+    fn bits(&mut self) -> Parsed {
+        self.level(BITS, Self::sum)
+    }
+
+    fn sum(&mut self) -> Parsed {
+        self.level(SUMS, |parser| parser.level(PRODUCTS, Self::signed))
+    }
+
     fn level(&mut self, level: Level, tighter: impl Fn(&mut Self) -> Parsed) -> Parsed {
         let mut left = tighter(self)?;
-        'more: loop {
-            for &(sign, function, turned) in level {
-                if self.takes_sign(sign) {
-                    self.grow()?;
-                    let right = tighter(self)?;
-                    let both = if turned { vec![right, left] } else { vec![left, right] };
-                    left = Expression::Call(function, both);
-                    continue 'more;
-                }
-            }
-            return Ok(left);
+        while let Some(operator) = self.takes_operator(level) {
+            left = self.call_of(operator, left, &tighter)?;
         }
+        Ok(left)
+    }
+
+    fn takes_operator(&mut self, level: Level) -> Option<Operator> {
+        level.iter().find(|(sign, ..)| self.takes_sign(sign)).copied()
+    }
+
+    /// An operator with the operand before it, and the one that follows.
+    fn call_of(
+        &mut self,
+        (_, function, turned): Operator,
+        left: Expression,
+        tighter: impl Fn(&mut Self) -> Parsed,
+    ) -> Parsed {
+        self.grow()?;
+        let right = tighter(self)?;
+        let both = if turned { vec![right, left] } else { vec![left, right] };
+        Ok(Expression::Call(function, both))
     }
 
     fn signed(&mut self) -> Parsed {
@@ -234,9 +258,10 @@ impl Parser<'_> {
         if self.takes_sign("+") {
             return self.signed();
         }
+        // It is as loose as the operators of bits.
         if self.takes_sign("~") {
             let ones = Expression::Constant(Value::Int(-1));
-            return Ok(Expression::Call(Function::BitXor, vec![ones, self.signed()?]));
+            return Ok(Expression::Call(Function::BitXor, vec![ones, self.sum()?]));
         }
         self.single()
     }
@@ -372,6 +397,8 @@ mod tests {
             ("greatest()", "at least one argument expected (greatest)"),
             ("case else 1 end", "syntax error"),
             ("1 is 2", "syntax error"),
+            ("1 < 2 < 3", "syntax error"),
+            ("1 = 2 <> 3", "syntax error"),
             ("9223372036854775808", "syntax error"),
             ("1 + 1e999", "double constant overflow (1e999)"),
             ("1 $ 2", "unexpected character ($)"),
@@ -393,11 +420,11 @@ mod tests {
     fn nobody_fills_the_stack() {
         let deep = |sign: &str| format!("{}1{}", sign.repeat(100_000), ")".repeat(100_000));
         assert_eq!(error(&deep("(")), "too many parentheses in one another");
-        assert_eq!(
-            error(&format!("{}1", "-".repeat(100_000))),
-            "too many parentheses in one another"
-        );
-        for sign in ["+", "=", "|", "*", " and ", " or "] {
+        for sign in ["-", "~"] {
+            let many = format!("{}1", sign.repeat(100_000));
+            assert_eq!(error(&many), "too many parentheses in one another", "{sign}");
+        }
+        for sign in ["+", "|", "*", " and ", " or "] {
             let long = format!("1{}", format!("{sign}1").repeat(100_000));
             assert_eq!(error(&long), "too many operators in one expression", "{sign}");
         }
