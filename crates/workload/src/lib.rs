@@ -50,7 +50,7 @@ pub use catalogue::{Catalogue, Piece, StatementRef, Template};
 pub use distribution::Distribution;
 pub use error::SpecError;
 pub use layout::{LayoutKind, LoadLayout};
-pub use machine::{Answer, Entries, Machine, Printer, Rows, Step};
+pub use machine::{Answer, Entries, Machine, Printer, Rows, Step, Undone};
 pub use mix::{Mix, WeightedPicker};
 pub use params::Params;
 pub use pipelined::Pipelined;

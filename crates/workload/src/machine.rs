@@ -52,6 +52,22 @@ pub struct Entries {
     pub doubts: Vec<u64>,
 }
 
+/// An attempt at an event that an error has ended, and of which the server has nothing left.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Undone {
+    /// The event is tried again; otherwise it has failed.
+    pub restarts: bool,
+    /// How often it was tried.
+    pub tries: u32,
+    /// How often it may be; `None`: that is not limited.
+    pub most_tries: Option<u32>,
+    /// The share that has passed of the time in which it may be tried again; `None`: that is not
+    /// limited.
+    pub time_used: Option<f64>,
+    /// Whether the load goes on.
+    pub is_loading: bool,
+}
+
 /// The server's answer to a statement.
 #[derive(Copy, Clone, Debug)]
 pub struct Answer<'a> {
@@ -136,6 +152,10 @@ pub trait Machine: Send {
 
     /// An error ends this attempt at the event; [`Machine::abandon`] comes next.
     fn failed(&mut self, _error: &ServerError) {}
+
+    /// After [`Machine::failed`] and [`Machine::abandon`]: nothing is left of the attempt, and this
+    /// comes of its event. If that restarts, it begins next.
+    fn undone(&mut self, _attempt: &Undone) {}
 
     /// The program of [`Step::Run`] has ended: the first line that it printed if that was wanted, or
     /// why it failed.

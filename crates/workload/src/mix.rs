@@ -8,7 +8,9 @@ use loadstone_protocol::ServerError;
 
 use crate::dialect::usual_dialect;
 use crate::random::{Purpose, Random};
-use crate::{Answer, Catalogue, Machine, Params, Printer, SpecError, StatementRef, Step, Workload};
+use crate::{
+    Answer, Catalogue, Machine, Params, Printer, SpecError, StatementRef, Step, Undone, Workload,
+};
 
 /// Workloads that users of one step run side by side.
 #[derive(Clone, Debug)]
@@ -212,6 +214,10 @@ impl Machine for MixMachine {
 
     fn failed(&mut self, error: &ServerError) {
         self.members[self.turn].machine.failed(error);
+    }
+
+    fn undone(&mut self, attempt: &Undone) {
+        self.members[self.turn].machine.undone(attempt);
     }
 
     fn print_to(&mut self, printer: &Printer) {

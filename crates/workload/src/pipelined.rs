@@ -5,7 +5,7 @@ use loadstone_measure::Nanos;
 use loadstone_protocol::{Completion, ServerError, Verdict};
 
 use crate::machine::IN_TRANSACTION;
-use crate::{Answer, Entries, Machine, Params, Printer, StatementRef, Step};
+use crate::{Answer, Entries, Machine, Params, Printer, StatementRef, Step, Undone};
 
 /// One user whose machine sends one statement at a time, and who sends a flight of them.
 ///
@@ -76,6 +76,10 @@ impl Machine for Pipelined {
 
     fn failed(&mut self, error: &ServerError) {
         self.machine.failed(error);
+    }
+
+    fn undone(&mut self, attempt: &Undone) {
+        self.machine.undone(attempt);
     }
 
     fn ran(&mut self, outcome: Result<Vec<u8>, String>) {

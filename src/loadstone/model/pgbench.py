@@ -22,7 +22,7 @@ class PgbenchSpec(Frozen):
     """Its text."""
 
     variables: dict[str, str] = {}
-    """The values of its variables at the start; `client_id` is each user's own."""
+    """The values of its variables at the start; unless given, `client_id` is each user's number."""
 
     in_text: bool = False
     """Whether values are part of the statements' text, rather than parameters."""
@@ -34,7 +34,7 @@ class PgbenchSpec(Frozen):
     """The script's number among those of its run, which `debug()` prints."""
 
     shows_errors: bool = False
-    """Whether each error after which an event may be tried again is printed."""
+    """Whether each error after which an event may be tried again is printed, and what follows."""
 
     traces: bool = False
     """Whether it is printed what each user executes, sends and receives."""

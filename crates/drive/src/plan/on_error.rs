@@ -72,6 +72,16 @@ impl TryLimit {
     pub(crate) fn allows(self, tries: u32, age: Nanos) -> bool {
         tries < self.most && age < self.within
     }
+
+    /// The most tries, if they are limited.
+    pub(crate) fn most(self) -> Option<u32> {
+        (self.most < u32::MAX).then_some(self.most)
+    }
+
+    /// The share of the time for tries that has passed at this age, if that is limited.
+    pub(crate) fn time_used(self, age: Nanos) -> Option<f64> {
+        (self.within < Nanos::MAX).then(|| age.seconds() / self.within.seconds())
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +96,8 @@ mod tests {
         let (few, short) = (limit(3, None).unwrap(), limit(0, Some(1.0)).unwrap());
         assert!(few.allows(2, Nanos::from_seconds(1e9)) && !few.allows(3, Nanos::ZERO));
         assert!(short.allows(1_000_000, second - Nanos(1)) && !short.allows(1, second));
+        assert_eq!((few.most(), few.time_used(second)), (Some(3), None));
+        assert_eq!((short.most(), short.time_used(Nanos(5 * second.0))), (None, Some(5.0)));
     }
 
     #[test]

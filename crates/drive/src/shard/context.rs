@@ -17,7 +17,7 @@ use crate::record::Connected;
 use loadstone_measure::Nanos;
 use loadstone_protocol::ErrorCode;
 use loadstone_script::{IgnoredErrors, ScriptPlan};
-use loadstone_workload::{Catalogue, Params};
+use loadstone_workload::{Catalogue, Params, Undone};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -276,6 +276,19 @@ impl ShardContext {
             OnError::Continue => AfterError::Fail,
             OnError::EndUser => AfterError::EndUser,
             OnError::Restart | OnError::Stop => AfterError::EndStep,
+        }
+    }
+
+    /// What comes of an event that was tried so often and was due `age` ago: nothing is left of its
+    /// attempt.
+    pub(crate) fn undone(&self, restarts: bool, tries: u32, age: Nanos) -> Undone {
+        let limit = self.settings.try_limit;
+        Undone {
+            restarts,
+            tries,
+            most_tries: limit.and_then(TryLimit::most),
+            time_used: limit.and_then(|limit| limit.time_used(age)),
+            is_loading: self.is_loading(),
         }
     }
 

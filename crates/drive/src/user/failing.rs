@@ -136,6 +136,7 @@ impl User {
     pub(super) fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         let Event { due, started, tries, statements, unknown_handles, .. } = *event;
+        self.machine.undone(&shard.undone(restart, tries, now - due));
         if !restart {
             shard.user_is_free();
             self.renew_when_served(shard);

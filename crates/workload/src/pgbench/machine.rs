@@ -2,13 +2,13 @@
 
 use super::evaluate::Context;
 use super::expression::Expression;
-use super::script::{Amount, Command, Keeps, SqlPiece, What, is_name};
+use super::script::{Amount, Command, Keeps, SqlPiece, What, executed, is_name, number_at};
 use super::spec::Prepared;
-use super::value::Value;
+use super::value::{EvalError, Value, without_spaces};
 use super::variables::{Content, Variables};
 use crate::machine::IN_TRANSACTION;
 use crate::random::{Purpose, Random};
-use crate::{Answer, Machine, Params, Printer, StatementRef, Step};
+use crate::{Answer, Machine, Params, Printer, StatementRef, Step, Undone};
 use loadstone_measure::Nanos;
 use loadstone_protocol::{ResultSet, ServerError, Value as Column};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub(crate) struct PgbenchMachine {
     random: Random,
     /// Its number.
     user: u64,
-    /// Both as they were at the event's start, where a restarted event has them again.
-    before: Option<(Variables, Random)>,
+    /// As it was at the event's start, where a restarted event draws the same again.
+    before: Option<Random>,
     /// The command that comes next; `None`: no event is under way.
     at: Option<usize>,
     /// The number of the command that was executed last, or is being executed.
@@ -39,6 +39,8 @@ pub(crate) struct PgbenchMachine {
     /// Why the program that has just ended is no success.
     ran_badly: Option<String>,
     reason: Option<String>,
+    /// The error of the attempt was printed, and what comes of the event is to follow.
+    tells_outcome: bool,
     /// Takes what `debug` shows.
     printer: Option<Printer>,
 }
@@ -63,19 +65,14 @@ impl PgbenchMachine {
             in_transaction: false,
             ran_badly: None,
             reason: None,
+            tells_outcome: false,
             printer: None,
         }
     }
 
     fn begin(&mut self) {
         (self.at, self.number, self.has_acted) = (Some(0), None, false);
-        if self.shared.repeats_draws {
-            // The event before this one was given up: this one is its repetition.
-            if let Some((variables, random)) = self.before.take() {
-                (self.variables, self.random) = (variables, random);
-            }
-            self.before = Some((self.variables.clone(), self.random.clone()));
-        }
+        self.before = self.shared.repeats_draws.then(|| self.random.clone());
     }
 
     fn evaluate(&mut self, expression: &Expression) -> Result<Value, String> {
@@ -97,22 +94,13 @@ impl PgbenchMachine {
     }
 
     /// What the user does next.
-    fn trace(&self, what: &What) {
-        let name = match what {
-            What::Sql { pieces, .. } => {
-                return self.print(&format!("sending {}", self.text(pieces)));
-            }
-            What::Set { .. } | What::SetNothing { .. } => "set",
-            What::Sleep { .. } => "sleep",
-            What::JumpUnless(..) => "if",
-            What::Jump(_) => return,
-            What::Shell { variable: None, .. } => "shell",
-            What::Shell { .. } => "setshell",
-            What::StartPipeline => "startpipeline",
-            What::SyncPipeline => "syncpipeline",
-            What::EndPipeline => "endpipeline",
-        };
-        self.print(&format!("executing \\{name}"));
+    fn trace(&self, command: &Command) {
+        if let What::Sql { pieces, .. } = &command.what {
+            return self.print(&format!("sending {}", self.text(pieces)));
+        }
+        if let Some(listed) = self.shared.script.listing.get(usize::from(command.number)) {
+            self.print(&format!("executing {}", executed(&listed.text)));
+        }
     }
 
     /// A statement as it is sent.
@@ -155,7 +143,7 @@ impl PgbenchMachine {
             let Some(command) = shared.script.commands.get(at) else { return self.end() };
             self.number = Some(command.number);
             if shared.traces {
-                self.trace(&command.what);
+                self.trace(command);
             }
             let mut next = at + 1;
             let mut step = None;
@@ -184,7 +172,8 @@ impl PgbenchMachine {
                     return Err(on_line(command.line, &why));
                 }
                 What::Sleep { amount, unit_us } => {
-                    let units = self.units(amount).map_err(|why| on_line(command.line, &why))?;
+                    let units =
+                        self.units(amount).map_err(|why| on_line(command.line, &why.to_string()))?;
                     step = Some(Step::Sleep(Nanos(units.saturating_mul(unit_us * 1_000))));
                 }
                 What::JumpUnless(condition, to) => {
@@ -245,15 +234,21 @@ impl PgbenchMachine {
         Ok(Step::Done)
     }
 
-    fn units(&mut self, amount: &Amount) -> Result<u64, String> {
-        match amount {
-            Amount::Fixed(units) => Ok(*units),
-            Amount::Variable(place) => {
-                let value = self.evaluate(&Expression::Variable(*place))?;
-                let units = value.int().map_err(|error| error.to_string())?;
-                Ok(u64::try_from(units).unwrap_or_default())
-            }
+    fn units(&self, amount: &Amount) -> Result<u64, EvalError> {
+        let place = match amount {
+            Amount::Fixed(units) => return Ok(*units),
+            Amount::Variable(place) => *place,
+        };
+        let name = self.shared.names.name(place);
+        let content = self.variables.get(place);
+        let text = content.ok_or_else(|| EvalError::Undefined(name.to_owned()))?.text();
+        // As C reads a number: what stands behind it does not matter.
+        let (units, _) = number_at(without_spaces(&text));
+        let units = units.unwrap_or_default();
+        if units == 0 && !text.starts_with(|first: char| first.is_ascii_digit()) {
+            return Err(EvalError::Malformed(name.to_owned(), text));
         }
+        Ok(u64::try_from(units).unwrap_or_default())
     }
 
     fn push_values(&self, pieces: &[SqlPiece], params: &mut Params) {
@@ -354,6 +349,19 @@ impl PgbenchMachine {
 
 fn on_line(line: usize, why: &str) -> String {
     format!("line {line}: {why}")
+}
+
+/// What comes of an event after an error, as pgbench says it.
+fn outcome(attempt: &Undone) -> String {
+    let what = match attempt.restarts {
+        true => "repeats the transaction after the error",
+        false => "ends the failed transaction",
+    };
+    let most = attempt.most_tries.map(|most| format!("/{most}")).unwrap_or_default();
+    let used = attempt.time_used.map(|share| {
+        format!(", {:.3}% of the maximum time of tries was used", 100.0 * share)
+    });
+    format!("{what} (try {}{most}{})", attempt.tries, used.unwrap_or_default())
 }
 
 /// The number that a program printed, with spaces around it or not.
@@ -460,6 +468,16 @@ impl Machine for PgbenchMachine {
             let (command, script) = (self.number.unwrap_or_default(), self.shared.number);
             let place = format!("command {command} (SQL) of script {script}");
             self.print(&format!("got an error in {place}; ERROR:  {}", error.message));
+            self.tells_outcome = true;
+        }
+    }
+
+    fn undone(&mut self, attempt: &Undone) {
+        if let Some(before) = self.before.take().filter(|_| attempt.restarts) {
+            self.random = before;
+        }
+        if std::mem::take(&mut self.tells_outcome) && attempt.is_loading {
+            self.print(&outcome(attempt));
         }
     }
 

@@ -75,7 +75,7 @@ pub enum What {
     },
     /// `\if`, `\elif`: goes on there if the condition is not true.
     JumpUnless(Expression, usize),
-    /// The end of a branch: goes on behind `\endif`.
+    /// The end of a branch, at `\elif`, `\else` or `\endif`: goes on behind `\endif`.
     Jump(usize),
     /// `\shell` and `\setshell`: a program, with its words.
     Shell {
@@ -386,7 +386,7 @@ impl Reader<'_> {
                 }
             }
             "else" => self.end_branch("else", line),
-            "endif" => self.end_if(),
+            "endif" => self.end_if(line),
             "shell" => self.shell(None, meta, line)?,
             "setshell" => match meta.words.first() {
                 Some((_, variable)) if meta.words.len() > 1 => {
@@ -467,10 +467,11 @@ impl Reader<'_> {
         self.open.push(open);
     }
 
-    fn end_if(&mut self) {
+    fn end_if(&mut self, line: usize) {
         let Some(open) = self.open.pop() else {
             return self.wrong_branch("\\endif without matching \\if", 0);
         };
+        self.add(What::Jump(self.commands.len() + 1), line);
         for jump in open.ends.into_iter().chain(open.unless) {
             self.jump_here(jump);
         }
@@ -540,11 +541,31 @@ impl Reader<'_> {
 }
 
 /// The number at the start of a text, and what stands behind it.
-fn number_at(text: &str) -> (Option<i64>, &str) {
+pub(super) fn number_at(text: &str) -> (Option<i64>, &str) {
     let signs = usize::from(text.starts_with(['-', '+']));
     let digits = text.bytes().skip(signs).take_while(u8::is_ascii_digit).count();
     let (number, rest) = text.split_at(signs + digits);
     (number.parse().ok(), rest)
+}
+
+/// A command with a backslash as pgbench says that it executes it: its words, but no expression.
+pub(super) fn executed(text: &str) -> String {
+    let (line, _) = logical_line(text.trim_start_matches('\\'));
+    let mut words: Vec<&str> = words_of(&line, 0).into_iter().map(|(_, word)| word).collect();
+    match words.first().map(|name| name.to_ascii_lowercase()).as_deref() {
+        Some("set") => words.truncate(2),
+        Some("if" | "elif") => words.truncate(1),
+        Some("sleep") => words.extend(joined_unit(&words)),
+        _ => {}
+    }
+    format!("\\{}", words.join(" "))
+}
+
+/// The unit of a `\sleep` that is in one word with its number: pgbench also shows it as a word.
+fn joined_unit<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let &[_, time] = words else { return None };
+    let (_, unit) = number_at(time);
+    Some(unit).filter(|unit| !unit.is_empty() && !time.starts_with(':'))
 }
 
 /// Whether a variable can have this name.
@@ -677,8 +698,8 @@ mod tests {
             script.listing.iter().map(|one| (one.number, one.line)).collect();
         assert_eq!((places[1], places[3], places[12]), ((1, 3), (3, 7), (12, 16)));
         let numbers: Vec<u16> = script.commands.iter().map(|command| command.number).collect();
-        // \\elif ends a branch and begins one, and \\endif does nothing.
-        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 12]);
+        // \\elif ends a branch and begins one.
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12]);
     }
 
     #[test]
@@ -693,8 +714,8 @@ mod tests {
                 _ => None,
             })
             .collect();
-        // if, 1, jump, elif, 2, jump, 3, 4
-        assert_eq!(jumps, [Some(3), None, Some(7), Some(6), None, Some(7), None, None]);
+        // if, 1, jump, elif, 2, jump, 3, endif, 4
+        assert_eq!(jumps, [Some(3), None, Some(8), Some(6), None, Some(8), None, Some(8), None]);
     }
 
     #[test]
@@ -788,6 +809,21 @@ mod tests {
     fn a_condition_is_any_value() {
         let (commands, _) = parsed("\\if null\n\\endif");
         let constant = Expression::Constant(Value::Null);
-        assert_eq!(commands[0].what, What::JumpUnless(constant, 1));
+        assert_eq!(commands[0].what, What::JumpUnless(constant, 2));
+    }
+
+    #[test]
+    fn a_command_is_shown_by_its_words_when_it_is_executed() {
+        for (text, shown) in [
+            ("\\set  total \\\n 1 + 2", "\\set total"),
+            ("\\if :a > 1", "\\if"),
+            ("\\endif", "\\endif"),
+            ("\\sleep  10   ms", "\\sleep 10 ms"),
+            ("\\sleep 10ms", "\\sleep 10ms ms"),
+            ("\\sleep :a", "\\sleep :a"),
+            ("\\setshell a echo :b", "\\setshell a echo :b"),
+        ] {
+            assert_eq!(executed(text), shown);
+        }
     }
 }

@@ -12,22 +12,22 @@ use std::collections::BTreeMap;
 pub struct PgbenchSpec {
     /// Its text.
     pub script: String,
-    /// What its variables hold at the start; `client_id` is each user's own.
+    /// What its variables hold at the start; `client_id` is each user's number if it is not one of
+    /// them.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
     /// Values stand in the text of statements, as in pgbench's simple mode. Otherwise they are
     /// parameters.
     #[serde(default)]
     pub in_text: bool,
-    /// An event that is restarted draws and has what it drew and had before, as with pgbench's
-    /// `--max-tries`.
+    /// An event that is restarted draws what it drew before, as with pgbench's `--max-tries`.
     #[serde(default)]
     pub repeats_draws: bool,
     /// The script's number among those of its run, which `debug` prints.
     #[serde(default)]
     pub number: u16,
-    /// Each error after which an event may be tried again is printed, as with pgbench's
-    /// `--verbose-errors`.
+    /// Each error after which an event may be tried again is printed, with what comes of the event,
+    /// as with pgbench's `--verbose-errors`.
     #[serde(default)]
     pub shows_errors: bool,
     /// What each user executes, sends and receives is printed, as with pgbench's `--debug`.
@@ -83,7 +83,8 @@ impl Prepared {
                 names.place(name).ok_or_else(|| refused("too many variables".to_owned()))?;
             start.set(place, Content::Text(text.clone().into_bytes()));
         }
-        let client_id = names.place("client_id");
+        let is_given = spec.variables.contains_key(CLIENT_ID);
+        let client_id = if is_given { None } else { names.place(CLIENT_ID) };
         let is_pipeline = |command: &Command| command.what == What::StartPipeline;
         let prepared = Self {
             has_pipelines: script.commands.iter().any(is_pipeline),
@@ -101,6 +102,9 @@ impl Prepared {
         Ok((prepared, templates))
     }
 }
+
+/// The variable with a user's number.
+const CLIENT_ID: &str = "client_id";
 
 /// pgbench's limit for a statement whose values do not stand in its text.
 const MOST_PARAMETERS: usize = 255;

@@ -135,7 +135,8 @@ impl Value {
 
     /// Whether a text is an integer, of any size.
     pub(super) fn is_integer(text: &str) -> bool {
-        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let number = without_spaces(text);
+        let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
     }
 
@@ -153,15 +154,20 @@ impl Value {
             _ if begins("false") || begins("no") || is("off") || is("of") => {
                 Some(Self::Bool(false))
             }
-            _ if Self::is_integer(text) => text.parse().ok().map(Self::Int),
+            _ if Self::is_integer(text) => without_spaces(text).parse().ok().map(Self::Int),
             _ => {
-                let value: f64 = text.parse().ok()?;
+                let value: f64 = without_spaces(text).parse().ok()?;
                 // Infinity has a name, and no digits that are too many.
                 let fits = value.is_finite() || !text.bytes().any(|byte| byte.is_ascii_digit());
                 fits.then_some(Self::Double(value))
             }
         }
     }
+}
+
+/// A text without the spaces that C skips before a number.
+pub(super) fn without_spaces(text: &str) -> &str {
+    text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r'])
 }
 
 #[cfg(test)]
@@ -198,6 +204,11 @@ mod tests {
             ("1e999", None),
             ("-inf", Some(Value::Double(f64::NEG_INFINITY))),
             ("12a", None),
+            (" \t7", Some(Value::Int(7))),
+            ("\n -1.5", Some(Value::Double(-1.5))),
+            ("7 ", None),
+            (" true", None),
+            (" ", None),
         ] {
             assert_eq!(Value::of_text(text), expected, "{text:?}");
         }

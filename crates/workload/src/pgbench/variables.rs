@@ -56,6 +56,18 @@ pub enum Content {
     Text(Vec<u8>),
 }
 
+impl Content {
+    /// Its text.
+    pub(super) fn text(&self) -> String {
+        let mut out = Vec::new();
+        match self {
+            Self::Value(value) => value.push_text(&mut out),
+            Self::Text(text) => out.extend_from_slice(text),
+        }
+        String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
 /// One user's variables, by the places of their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Variables(Vec<Option<Content>>);

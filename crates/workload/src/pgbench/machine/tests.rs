@@ -4,6 +4,14 @@ use crate::Catalogue;
 use crate::dialect::PostgreSql;
 use loadstone_protocol::{Code, Completion, ErrorCode, Family, Param};
 
+const UNDONE: Undone = Undone {
+    restarts: true,
+    tries: 2,
+    most_tries: Some(3),
+    time_used: Some(0.123_456),
+    is_loading: true,
+};
+
 struct Run {
     machine: PgbenchMachine,
     catalogue: Catalogue,
@@ -54,6 +62,12 @@ impl Run {
             Step::Done => "done".to_owned(),
             Step::Fail(_) => format!("failed: {}", self.machine.take_reason().unwrap()),
         }
+    }
+
+    /// The attempt has failed by an error, and nothing is left of it.
+    fn undo(&mut self, restarts: bool) {
+        self.machine.abandon();
+        self.machine.undone(&Undone { restarts, ..UNDONE });
     }
 
     fn answered(&mut self) -> String {
@@ -182,7 +196,7 @@ fn what_debug_is_given_is_shown() {
 fn errors_and_what_is_done_are_printed_where_that_is_asked_for() {
     let shown = Arc::new(std::sync::Mutex::new(String::new()));
     let kept = Arc::clone(&shown);
-    let script = "\\set a 3\nSELECT :a;\n\\sleep 1 us";
+    let script = "\\set a 3\nSELECT :a;\n\\sleep 1us";
     let mut run = Run::new(script, |spec| spec.traces = true);
     run.machine.print_to(&Printer::new(move |line| kept.lock().unwrap().push_str(&line)));
     run.next(None);
@@ -193,16 +207,65 @@ fn errors_and_what_is_done_are_printed_where_that_is_asked_for() {
         let code = Code::of_state(&sql_state).expect("a state");
         let code = ErrorCode { family: Family::new("postgresql"), code };
         let message = "no luck".to_owned();
-        run.machine.failed(&ServerError { code, sql_state, message, position: None });
+        for is_loading in [true, false] {
+            let message = message.clone();
+            run.machine.failed(&ServerError { code, sql_state, message, position: None });
+            run.machine.undone(&Undone { time_used: None, is_loading, ..UNDONE });
+        }
     }
-    let expected = "pgbench: client 7 executing \\set\n\
-                    pgbench: client 7 sending SELECT 3\n\
-                    pgbench: client 7 receiving\n\
-                    pgbench: client 7 executing \\sleep\n\
-                    pgbench: client 7 executing \\set\n\
-                    pgbench: client 7 sending SELECT 3\n\
-                    pgbench: client 7 got an error in command 1 (SQL) of script 4; ERROR:  no luck\n";
+    let got = "got an error in command 1 (SQL) of script 4; ERROR:  no luck";
+    let expected = [
+        "executing \\set a",
+        "sending SELECT 3",
+        "receiving",
+        "executing \\sleep 1us us",
+        "executing \\set a",
+        "sending SELECT 3",
+        got,
+        "repeats the transaction after the error (try 2/3)",
+        // The second time the load is over.
+        got,
+    ];
+    let expected = expected.map(|line| format!("pgbench: client 7 {line}\n")).concat();
     assert_eq!(*shown.lock().unwrap(), expected);
+}
+
+#[test]
+fn the_ends_of_branches_are_shown_where_they_are_executed() {
+    let shown = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&shown);
+    let script = "\\if :scale < 0\n\\elif :scale = 3\n\\else\n\\endif\n\
+                  \\if :scale < 0\n\\endif\n\\if :scale < 0\n\\else\n\\endif\nSELECT 1;";
+    let mut run = Run::new(script, |spec| spec.traces = true);
+    run.machine.print_to(&Printer::new(move |line| {
+        let word = line.rsplit(' ').next().unwrap_or_default();
+        kept.lock().unwrap().push(word.trim_end().to_owned());
+    }));
+    run.next(None);
+    let expected = ["\\if", "\\elif", "\\else", "\\if", "\\if", "\\endif", "1"];
+    assert_eq!(*shown.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_variable_with_a_time_is_read_as_far_as_it_is_an_integer() {
+    for (text, expected) in [
+        ("1.5", "sleep 1000000"),
+        ("100ms", "sleep 100000000"),
+        (" 7", "sleep 7000000"),
+        ("-3", "sleep 0"),
+        ("0x", "sleep 0"),
+        ("ms", "failed: line 1: malformed variable \"time\" value: \"ms\""),
+        ("", "failed: line 1: malformed variable \"time\" value: \"\""),
+        (" 0", "failed: line 1: malformed variable \"time\" value: \" 0\""),
+    ] {
+        let mut run = Run::new("\\sleep :time ms", |spec| {
+            spec.variables.insert("time".to_owned(), text.to_owned());
+        });
+        assert_eq!(run.next(None), expected, "{text:?}");
+    }
+    let mut run = Run::new("\\set time 2.5\n\\sleep :time ms\n\\sleep :nobody", |_| {});
+    assert_eq!(run.next(None), "sleep 2000000");
+    assert_eq!(run.next(None), "failed: line 3: undefined variable \"nobody\"");
 }
 
 #[test]
@@ -221,10 +284,46 @@ fn a_restarted_event_draws_the_same_where_that_is_asked_for() {
         let script = "\\set a random(1, 1000000000)\nSELECT :a;";
         let mut run = Run::new(script, |spec| spec.repeats_draws = repeats);
         let first = run.next(None);
-        run.machine.abandon();
+        run.undo(true);
         assert_eq!(run.next(None) == first, repeats);
+        // It has failed: the next event is another one.
+        run.undo(false);
+        assert_ne!(run.next(None), first);
         assert_eq!(run.answered(), "done");
         assert_ne!(run.next(None), first);
+    }
+}
+
+#[test]
+fn a_restarted_event_has_the_variables_that_it_left() {
+    let script = "\\set scale :scale + 1\nSELECT :scale;";
+    let mut run = Run::new(script, |spec| spec.repeats_draws = true);
+    assert_eq!(run.next(None), "SELECT 4");
+    run.undo(true);
+    assert_eq!(run.next(None), "SELECT 5");
+}
+
+#[test]
+fn a_variable_that_is_given_is_not_the_users_number() {
+    let mut run = Run::new("SELECT :client_id;", |spec| {
+        spec.variables.insert("client_id".to_owned(), "40".to_owned());
+    });
+    assert_eq!(run.next(None), "SELECT 40");
+}
+
+#[test]
+fn what_comes_of_an_event_after_an_error_is_said_as_pgbench_says_it() {
+    let repeats = "repeats the transaction after the error";
+    let used = "of the maximum time of tries was used";
+    for (attempt, said) in [
+        (UNDONE, format!("{repeats} (try 2/3, 12.346% {used})")),
+        (Undone { most_tries: None, ..UNDONE }, format!("{repeats} (try 2, 12.346% {used})")),
+        (
+            Undone { restarts: false, tries: 3, time_used: None, ..UNDONE },
+            "ends the failed transaction (try 3/3)".to_owned(),
+        ),
+    ] {
+        assert_eq!(outcome(&attempt), said);
     }
 }
 
