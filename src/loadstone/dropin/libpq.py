@@ -8,7 +8,6 @@ met at the other addresses is looked for when the message is made.
 from __future__ import annotations
 
 import errno
-import itertools
 import os
 import re
 import socket
@@ -23,12 +22,17 @@ from loadstone.postgresql.choosing import addresses_of
 from loadstone.postgresql.connect import ASK_FOR_TLS
 from loadstone.postgresql.login_errors import RefusedEitherWay
 from loadstone.servers.errors import TargetError
+from loadstone.servers.sanitize import plain
 
 _WRONG_PASSWORD = "28P01"
 _NO_PASSWORD = "fe_sendauth: no password supplied"
 _NO_SUCH_NAME = "Name or service not known"
 _SHORT_S = 1.0
 
+# The fields of an error behind its message, and how libpq calls them.
+# https://www.postgresql.org/docs/current/protocol-error-fields.html
+_TITLES = {"D": "DETAIL", "H": "HINT", "q": "QUERY", "W": "CONTEXT"}
+_PLACE = re.compile(r"[0-9]{1,9}")
 # How libpq shows the line of a statement: so many characters, and so many behind the error.
 _LINE_WIDTH, _WIDTH_BEHIND = 60, 10
 
@@ -88,10 +92,30 @@ def servers_message(error: TargetError) -> str:
     return _message_in(error.__cause__)
 
 
+def of_statement(error: TargetError, statement: str) -> str:
+    """What the server has said of a statement; empty: the error is not the server's."""
+    fields = {name: plain(text) for name, text in _fields_of(error.__cause__).items()}
+    if not fields.get("M"):
+        return ""
+    # The place is in the statement, or in one that a function has executed.
+    text = statement if "P" in fields else fields.get("q", "")
+    place = _PLACE.fullmatch(fields.get("P") or fields.get("p", ""))
+    more = (f"{title}:  {fields[name]}\n" for name, title in _TITLES.items() if name in fields)
+    said = f"{fields.get('S', 'ERROR')}:  {fields['M']}\n"
+    pointed = pointed_at(text, int(place[0]) if place else None)
+    return "".join((said, pointed, *more)).removesuffix("\n")
+
+
 def _message_in(error: BaseException | None) -> str:
     """The message among the fields of an ErrorResponse; empty: the error is not the server's."""
+    return _fields_of(error).get("M", "")
+
+
+def _fields_of(error: BaseException | None) -> dict[str, str]:
+    """The fields of an ErrorResponse, by their letters; none: the error is not the server's."""
     said = error.args[0] if error is not None and error.args else None
-    return str(said.get("M", "")) if isinstance(said, dict) else ""
+    fields = said.items() if isinstance(said, dict) else ()
+    return {str(name): str(text) for name, text in fields}
 
 
 def _words_of(error: Exception) -> str:
@@ -184,15 +208,13 @@ def _of_system(target: Target, words: str) -> str:
 def pointed_at(statement: str, position: int | None) -> str:
     """The line of a statement and below it the place of the error, as libpq shows them.
 
-    Each ends with the end of a line. Question marks are what the statement has for its parameters.
+    Each ends with the end of a line.
     """
-    if position is None:
+    if not position or position > len(statement) + 1:
         return ""
-    numbers = itertools.count(1)
-    text = re.sub(r"\?", lambda _: f"${next(numbers)}", statement)
-    before = text[: position - 1]
+    before = statement[: position - 1]
     start = before.rfind("\n") + 1
-    line = text[start:].split("\n", 1)[0].replace("\t", " ").rstrip("\r")
+    line = statement[start:].split("\n", 1)[0].replace("\t", " ").rstrip("\r")
     shown, place = _cut(line, position - 1 - start)
     head = f"LINE {before.count(chr(10)) + 1}: "
     return f"{head}{shown}\n{' ' * (len(head) + place)}^\n"

@@ -16,6 +16,7 @@ _PARTITIONS = (
     f" WHERE c.oid = to_regclass('{tables.ACCOUNTS}')"
 )
 _METHODS = {"r": "range", "h": "hash"}
+_UNDEFINED_TABLE = "42P01"
 
 
 def head(opened: Session) -> str:
@@ -47,7 +48,7 @@ def look(opened: Session, asked: Benchmark) -> Tables:
     if not found:
         raise Failed(
             f"no {tables.ACCOUNTS} table found in search_path",
-            hint=f'Perhaps you need to do initialization ("pgbench -i") in {_database(opened)}.',
+            hint=_initialization_in(opened),
         )
     ((strategy, partitions),) = found
     method = _METHODS.get(strategy, strategy) if strategy else ""
@@ -55,18 +56,22 @@ def look(opened: Session, asked: Benchmark) -> Tables:
 
 
 def _branches(opened: Session) -> int:
+    # In small letters, as the line of an error shows them.
+    statement = f"select count(*) from {tables.BRANCHES}"
     try:
-        ((scale,),) = opened.rows(f"SELECT count(*) FROM {tables.BRANCHES}")
+        ((scale,),) = opened.rows(statement)
     except TargetError as error:
+        is_missing = error.code is not None and error.code.code == _UNDEFINED_TABLE
         raise Failed(
-            f"could not count number of branches: {refusal(error)}",
-            hint=f'Perhaps you need to do initialization ("pgbench -i") in {_database(opened)}.',
+            f"could not count number of branches: {refusal(error, statement)}",
+            hint=_initialization_in(opened) if is_missing else "",
         ) from error
     return int(scale)
 
 
-def _database(opened: Session) -> str:
-    return f'database "{opened.target.database or ""}"'
+def _initialization_in(opened: Session) -> str:
+    database = opened.target.database or ""
+    return f'Perhaps you need to do initialization ("pgbench -i") in database "{database}".'
 
 
 def vacuum(opened: Session, asked: Benchmark) -> None:
@@ -87,6 +92,6 @@ def _vacuum(opened: Session, announced: str, *statements: str) -> None:
         try:
             opened.rows(statement)
         except TargetError as error:
-            log.error(refusal(error))
+            log.error(refusal(error, statement))
             log.detail("(ignoring this error and continuing anyway)")
     log.line("end.")

@@ -66,14 +66,13 @@ class Session:
                 yield
         except TargetError as error:
             raise Failed(
-                f"query failed: {refusal(error)}", detail=f"Query was: {statement}"
+                f"query failed: {refusal(error, statement)}", detail=f"Query was: {statement}"
             ) from error
 
 
-def refusal(error: TargetError) -> str:
-    """What the server has said, in the words of its client library."""
-    message = libpq.servers_message(error)
-    return f"ERROR:  {message}" if message else error.message
+def refusal(error: TargetError, statement: str) -> str:
+    """What the server has said of a statement, in the words of its client library."""
+    return libpq.of_statement(error, statement) or error.message
 
 
 @contextlib.contextmanager

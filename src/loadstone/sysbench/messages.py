@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -215,10 +217,16 @@ def of_driver(error: FirstError, *, is_prepared: bool) -> tuple[str, ...]:
 def of_preparing(error: FirstError) -> tuple[str, ...]:
     """What a driver says of a statement that cannot be prepared."""
     if error.family == POSTGRESQL:
-        shown = libpq.pointed_at(error.statement or "", error.position)
+        shown = libpq.pointed_at(_with_numbers(error.statement or ""), error.position)
         # libpq ends its messages with the end of a line.
         return (f"PQprepare() failed: ERROR:  {error.message}\n{shown}",)
     return ("mysql_stmt_prepare() failed", f'MySQL error: {error.code} "{error.message}"')
+
+
+def _with_numbers(statement: str) -> str:
+    """A statement as it is sent: its parameters have numbers in place of question marks."""
+    numbers = itertools.count(1)
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", statement)
 
 
 def _connection_lines(place: Place, number: int, text: str) -> tuple[str, ...]:
