@@ -33,6 +33,17 @@ def test_partitions_cover_all_accounts() -> None:
     ]  # fmt: skip
 
 
+def test_partitions_alone_are_unlogged_where_the_server_refuses_more() -> None:
+    tables_and_partitions = wanted(unlogged=True, partitions=2)
+
+    def unlogged(**changes: bool) -> list[bool]:
+        made = tables.create(tables_and_partitions, **changes)
+        return [statement.startswith("CREATE UNLOGGED TABLE") for statement in made]
+
+    assert unlogged() == [True] * 6
+    assert unlogged(only_partitions=True) == [False] * 4 + [True] * 2
+
+
 def test_from_a_scale_on_numbers_of_accounts_are_wide() -> None:
     assert "aid int NOT NULL" in " ".join(tables.create(wanted(scale=19_999)))
     assert "aid bigint NOT NULL" in " ".join(tables.create(wanted(scale=20_000)))

@@ -16,6 +16,8 @@ from loadstone.pgbench.session import Session, session
 from loadstone.pgbench.settings import Initialization
 
 _QUIET_S = 5.0
+_FIRST_TO_REFUSE = 180_000
+"""The first version that refuses partitioned tables that are unlogged."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,21 @@ def _drop(opened: Session, wanted: Initialization) -> None:
 
 
 def _create(opened: Session, wanted: Initialization) -> None:
-    statements = list(tables.create(wanted))
+    only_partitions = _unlogs_only_partitions(opened, wanted)
+    statements = list(tables.create(wanted, only_partitions=only_partitions))
     whole = len(statements) - wanted.partitions
     _execute(opened, statements[:whole])
     if wanted.partitions:
         log.line(f"creating {wanted.partitions} partitions...")
     _execute(opened, statements[whole:])
+
+
+def _unlogs_only_partitions(opened: Session, wanted: Initialization) -> bool:
+    """Whether a partitioned table is to be unlogged, and the server refuses that."""
+    if not wanted.unlogged or not wanted.partitions:
+        return False
+    rows = opened.rows("SHOW server_version_num")
+    return any(int(number) >= _FIRST_TO_REFUSE for (number,) in rows)
 
 
 def _generate(opened: Session, wanted: Initialization) -> None:

@@ -26,8 +26,11 @@ TRUNCATE = f"TRUNCATE TABLE {_ALL}"
 VACUUM = tuple(f"VACUUM ANALYZE {table}" for table in (BRANCHES, TELLERS, ACCOUNTS, HISTORY))
 
 
-def create(wanted: Initialization) -> Iterator[str]:
-    """The statements that create the tables, and the partitions if there are any."""
+def create(wanted: Initialization, *, only_partitions: bool = False) -> Iterator[str]:
+    """The statements that create the tables, and the partitions if there are any.
+
+    `only_partitions`: these alone may be unlogged. As with pgbench 18, the four tables are logged.
+    """
     aid = "bigint" if wanted.scale >= _FIRST_SCALE_OF_BIGINT else "int"
     full = f" WITH (fillfactor={wanted.fillfactor})"
     by = f" PARTITION BY {wanted.method} (aid)" if wanted.partitions else full
@@ -37,13 +40,14 @@ def create(wanted: Initialization) -> Iterator[str]:
         ACCOUNTS: (f"aid {aid} NOT NULL, bid int, abalance int, filler char(84)", by),
         BRANCHES: ("bid int NOT NULL, bbalance int, filler char(88)", full),
     }
-    create_table = "CREATE UNLOGGED TABLE" if wanted.unlogged else "CREATE TABLE"
+    create_partition = "CREATE UNLOGGED TABLE" if wanted.unlogged else "CREATE TABLE"
+    create_table = "CREATE TABLE" if only_partitions else create_partition
     place = f" TABLESPACE {_quoted(wanted.tablespace)}" if wanted.tablespace else ""
     for table, (listed, more) in columns.items():
         yield f"{create_table} {table} ({listed}){more}{place}"
     for number in range(1, wanted.partitions + 1):
         yield (
-            f"{create_table} {ACCOUNTS}_{number} PARTITION OF {ACCOUNTS}"
+            f"{create_partition} {ACCOUNTS}_{number} PARTITION OF {ACCOUNTS}"
             f" FOR VALUES {_values_of(wanted, number)}{full}"
         )
 
