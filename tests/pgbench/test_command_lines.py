@@ -42,6 +42,8 @@ def test_short_options_may_be_joined_and_long_ones_shortened() -> None:
     assert (joined.clients, joined.transactions, joined.vacuums) == (2, 1, False)
     assert joined.place == Place(database="shop")
     assert benchmark("--", "-S").place.database == "-S"
+    assert benchmark("--dbname=shop", "-S").place == initialization("--db", "shop").place
+    assert benchmark("--dbname=shop").place == Place(database="shop")
 
 
 def test_what_is_not_given() -> None:
@@ -81,6 +83,17 @@ def test_a_benchmark() -> None:
     )
 
 
+def test_the_begin_of_a_number_is_enough() -> None:
+    found = benchmark("-R", "100/s", "-L", " 1.5e1ms", "-l", "--sampling-rate=.5x")
+    assert (found.rate, found.limit_ms, found.logging) == (100.0, 15.0, Logging(share=0.5))
+    assert benchmark("-R", "1e9").rate == 1e9
+
+
+def test_a_run_may_end_with_the_first_client_that_is_aborted() -> None:
+    assert benchmark("--exit-on-abort").exits_on_abort
+    assert not benchmark().exits_on_abort
+
+
 def test_logs() -> None:
     assert benchmark("-l").logging == Logging("pgbench_log", 1.0, None)
     sampled = benchmark("-l", "--log-prefix=x", "--sampling-rate=0.01")
@@ -90,7 +103,7 @@ def test_logs() -> None:
 
 def test_an_initialization() -> None:
     words = "-s 20 -F 90 -q --unlogged-tables --tablespace=a --index-tablespace=b --partitions=4"
-    assert initialization(*words.split(), "--partition-method=hash") == Initialization(
+    assert initialization(*words.split(), "--partition-method=HASH") == Initialization(
         Place(),
         scale=20,
         fillfactor=90,
@@ -241,6 +254,7 @@ MORE = {
     "--log=3": "pgbench: option '--log' doesn't allow an argument\n",
     "--vac=1": "pgbench: option '--vacuum-all' doesn't allow an argument\n",
     "a b": 'pgbench: error: too many command-line arguments (first is "b")\n',
+    "a --dbname=b": 'pgbench: error: too many command-line arguments (first is "a")\n',
 }
 HINT = 'pgbench: hint: Try "pgbench --help" for more information.\n'
 

@@ -38,6 +38,22 @@ def test_a_duration_with_a_rate_and_a_limit() -> None:
     assert (made.kinds.latency, made.kinds.limit_ns, made.kinds.retries) == ("response", 2e7, True)
 
 
+def test_tries_are_limited_by_the_end_of_the_run_at_least() -> None:
+    def limits(words: str) -> tuple[int | None, float | None]:
+        drive = planned(words).plan.drive
+        return drive.max_tries, drive.tries_within_s
+
+    assert limits("-T 60 --max-tries=0") == (2**32 - 1, None)
+    assert limits("-L 20") == (1, None)
+    # Messages say how much of the limit is used.
+    assert limits("-L 20 --verbose-errors") == (1, 0.02)
+
+
+def test_a_rate_that_no_loop_has_is_the_highest() -> None:
+    (rate,) = planned("-R 1e9").plan.rates
+    assert rate.rate == 1e7
+
+
 @pytest.mark.parametrize(
     ("mode", "protocol", "in_text"),
     [("simple", "text", True), ("extended", "extended", False), ("prepared", "prepared", False)],

@@ -39,6 +39,7 @@ SCRIPTS = {
     "open": "BEGIN;\nSELECT 1;\n",
     "pipeline": "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\n",
     "sleeps": "\\sleep 20 ms\nSELECT 1;\n",
+    "aborts": "\\if :client_id = 3\nSELECT 1 / 0;\n\\endif\nSELECT 1;\n",
 }
 
 
@@ -167,6 +168,35 @@ def test_what_fails_is_said_in_the_same_words(beside: Beside, line: str) -> None
     said, wanted = (statements.sub(r"\1", one.err) for one in (ours, theirs))
     # Clients that run at once fail in any order.
     assert sorted(masked(said)) == sorted(masked(wanted))
+
+
+@pytest.mark.parametrize("script", ["branches -D step=3", "sleeps"])
+def test_what_is_executed_is_shown_by_the_same_words(filled: Beside, script: str) -> None:
+    theirs, ours = (
+        [line for line in said.err.splitlines() if "executing \\" in line]
+        for said in filled.both(f"-n -t 2 -d -f {script}")
+    )
+    assert ours == theirs
+    assert ours
+
+
+@pytest.mark.parametrize("line", ["-n -t 1", "-t 3 -f divides -v", "-i -I d"])
+def test_all_that_the_server_says_before_a_run_is_shown(beside: Beside, line: str) -> None:
+    if "-i" in line:
+        beside.asked("CREATE VIEW pgbench_accounts AS SELECT 1 AS aid")
+    theirs, ours = beside.both(line)
+    assert ours.code == theirs.code != 0
+    said, wanted = (re.sub("Query was: .*", "", each.err) for each in (ours, theirs))
+    assert said == wanted
+    assert any(word in said for word in ("LINE 1: ", "HINT:  ", "(ignoring this error"))
+
+
+def test_a_run_ends_with_the_first_client_that_is_aborted(beside: Beside) -> None:
+    done = beside.ours("-n -c 4 -j 2 -T 60 --exit-on-abort -f aborts")
+    assert (done.code, done.out.count("\n")) == (2, 1)
+    aborted, why = done.err.splitlines()
+    assert aborted.startswith("pgbench: error: client 3 script 0 aborted in command 1 query 0: ")
+    assert why == "pgbench: error: Run was aborted due to an error in thread 1"
 
 
 def test_too_many_clients_are_refused(filled: Beside) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,12 +28,12 @@ from loadstone.pgbench.settings import (
     Shown,
     Tries,
 )
-from loadstone.pgbench.values import HIGHEST, definition, number, positive, whole
+from loadstone.pgbench.values import HIGHEST, definition, leading, number, positive, whole
 
 Asked = Initialization | Benchmark | Shown
 SEED_VARIABLE = "PGBENCH_RANDOM_SEED"
 
-_IN_BOTH = {"initialize", "no-vacuum", "scale", "debug", "host", "port", "username"}
+_IN_BOTH = {"initialize", "no-vacuum", "scale", "dbname", "debug", "host", "port", "username"}
 _FILES = {"file", "log-prefix", "loadstone-out"}
 """Options that name files, whose names may have any bytes."""
 _MOST_SEED = 2**63 - 1
@@ -56,12 +57,7 @@ def parse(words: Sequence[str], environment: Mapping[str, str]) -> Asked:
     read = _Read(seed=_seed_of_environment(environment))
     for given in line.given:
         read.take(given)
-    if len(line.others) > 1:
-        raise Failed(
-            f'too many command-line arguments (first is "{line.others[1]}")',
-            hint='Try "pgbench --help" for more information.',
-        )
-    read.database = line.others[0] if line.others else None
+    read.take_others(line.others)
     return read.initialization() if "initialize" in read.texts else read.benchmark()
 
 
@@ -126,6 +122,21 @@ class _Read:
                 self.seed = _seed(given.text, "--random-seed option")
             case _ if name in _CHECKS:
                 _CHECKS[name](given.text)
+
+    def take_others(self, words: Sequence[str]) -> None:
+        """Take the words that are no options: a database, unless an option names it.
+
+        Raises:
+            Failed: there are more.
+        """
+        named = [self.texts["dbname"]] if "dbname" in self.texts else []
+        databases = [*named, *words]
+        if len(databases) > 1:
+            raise Failed(
+                f'too many command-line arguments (first is "{databases[1]}")',
+                hint='Try "pgbench --help" for more information.',
+            )
+        self.database = databases[0] if databases else None
 
     @property
     def place(self) -> Place:
@@ -196,8 +207,8 @@ class _Read:
             duration_s=duration_s,
             reconnects="connect" in self.texts,
             protocol=_protocol(self.texts.get("protocol", "simple")),
-            rate=float(self.texts["rate"]) if "rate" in self.texts else None,
-            limit_ms=self._limit_ms(),
+            rate=self._decimal("rate"),
+            limit_ms=self._decimal("latency-limit"),
             progress=self._progress(),
             tries=self._tries(duration_s),
             logging=logging,
@@ -208,14 +219,15 @@ class _Read:
             vacuums="no-vacuum" not in self.texts,
             vacuums_all="vacuum-all" in self.texts,
             debug="debug" in self.texts,
+            exits_on_abort="exit-on-abort" in self.texts,
             out=Path(self.texts["loadstone-out"]) if "loadstone-out" in self.texts else None,
         )
 
     def _optional(self, name: str) -> int | None:
         return whole(self.texts[name]) if name in self.texts else None
 
-    def _limit_ms(self) -> float | None:
-        return float(self.texts["latency-limit"]) if "latency-limit" in self.texts else None
+    def _decimal(self, name: str) -> float | None:
+        return leading(self.texts[name]) if name in self.texts else None
 
     def _progress(self) -> Progress | None:
         every_s = self._optional("progress")
@@ -256,7 +268,7 @@ class _Read:
         _check_aggregation(aggregate_s, duration_s)
         if not is_on:
             return None
-        share = float(self.texts.get("sampling-rate", 1))
+        share = self._decimal("sampling-rate") or Logging.share
         return Logging(self.texts.get("log-prefix", Logging.prefix), share, aggregate_s)
 
 
@@ -288,7 +300,7 @@ def _check_steps(text: str) -> None:
 
 def _method(text: str) -> Method:
     for method in get_args(Method):
-        if text == method:
+        if text.lower() == method:
             return method  # type: ignore[no-any-return]
     raise Failed(f'invalid partition method, expecting "range" or "hash", got: "{text}"')
 
@@ -335,7 +347,7 @@ def _counts(option: str, least: int = 1, most: int = HIGHEST) -> Callable[[str],
     return lambda text: number(text, option, least, most)
 
 
-def _above_zero(called: str, most: float) -> Callable[[str], object]:
+def _above_zero(called: str, most: float = math.inf) -> Callable[[str], object]:
     return lambda text: positive(text, called, most)
 
 
@@ -350,7 +362,7 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
     "latency-limit": _above_zero("latency limit", _MS_A_DAY),
     "protocol": _protocol,
     "progress": _counts("-P/--progress"),
-    "rate": _above_zero("rate limit", 1e7),
+    "rate": _above_zero("rate limit"),
     "transactions": _counts("-t/--transactions"),
     "time": _check_time,
     "aggregate-interval": _counts("--aggregate-interval"),

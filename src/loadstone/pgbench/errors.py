@@ -16,5 +16,11 @@ class Failed(LoadstoneError):
         self.advice = hint
 
 
+class Aborted(Failed):
+    """A client was aborted, and the run is to end with it. The exit code is 2."""
+
+    exit_code = 2
+
+
 class BadOption(LoadstoneError):
     """The command line has an unknown option, or one without its argument."""

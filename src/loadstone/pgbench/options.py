@@ -78,6 +78,7 @@ OPTIONS: tuple[Option, ...] = (
         ("time", "T", "NUM", "seconds to run"),
         ("vacuum-all", "v", None, "VACUUM all four tables before the benchmark"),
         ("aggregate-interval", None, "NUM", "sum up the log over so many seconds"),
+        ("exit-on-abort", None, None, "end the run with the first client that is aborted"),
         ("failures-detailed", None, None, "report failures by their type"),
         ("log-prefix", None, "PREFIX", 'begin of the log\'s name (default: "pgbench_log")'),
         ("max-tries", None, "NUM", "tries of a transaction at most (default: 1; 0: no limit)"),
@@ -89,6 +90,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     *_listed(
         "common",
+        ("dbname", None, "DBNAME", "database to connect to, in place of the last word"),
         ("debug", "d", None, "print what each client executes, sends and receives"),
         ("host", "h", "HOSTNAME", "the server's host, or the folder of its socket"),
         ("port", "p", "PORT", "the server's port"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
+from loadstone.model.control import HIGHEST_RATE
 from loadstone.model.pgbench import PgbenchSpec
 from loadstone.model.plan import (
     Arrival,
@@ -30,6 +31,8 @@ NAME = "pgbench"
 _MOST_WAITING = 10_000_000
 """pgbench has no limit; this one only protects memory."""
 _SEED_BITS = 62
+_ANY_NUMBER = 2**32 - 1
+"""More tries than any run has. Where they have a limit, none begins after the run's end."""
 
 _PROTOCOLS: Mapping[Protocol, Literal["text", "extended", "prepared"]] = {
     "simple": "text",
@@ -72,7 +75,7 @@ def plan_of(asked: Benchmark, endpoint: Endpoint, scale: int, seed: int) -> Plan
         workload=specs[0].model_copy(update={"name": "+".join(names)}) if mix else specs[0],
         mix=mix,
         ladder=(asked.clients,),
-        rates=(Rate(rate=asked.rate),) if asked.rate is not None else (),
+        rates=(Rate(rate=min(asked.rate, HIGHEST_RATE)),) if asked.rate is not None else (),
         duration_s=asked.duration_s or LONGEST_S,
         events=asked.transactions,
         events_of_each_user=asked.transactions is not None,
@@ -117,8 +120,9 @@ def _drive(asked: Benchmark, seed: int) -> Drive:
         connect=ConnectPolicy(retries=0),
         on_error="end_user",
         restart_on=(SERIALIZATION, DEADLOCK),
-        max_tries=tries.most or None,
-        tries_within_s=limit_s if tries.is_retrying else None,
+        max_tries=tries.most or (_ANY_NUMBER if limit_s is None else None),
+        # Where nothing is tried again, messages alone need it.
+        tries_within_s=limit_s if tries.is_retrying or tries.verbose else None,
         # Transactions in flight at the end are waited for, however long they take.
         drain_s=LONGEST_S,
         reconnect_after=1 if asked.reconnects else None,

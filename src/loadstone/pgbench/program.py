@@ -32,6 +32,7 @@ def main(words: Sequence[str]) -> int:
         log.failure(error)
         if isinstance(error, builtin.Unknown):
             log.line(builtin.listing())
+        return error.exit_code
     except LoadstoneError as error:
         log.error(error.message)
         if error.hint:

@@ -22,12 +22,12 @@ from loadstone.model.records import (
 )
 from loadstone.model.target import Endpoint
 from loadstone.pgbench import aborted, log, reporting
-from loadstone.pgbench.errors import Failed
+from loadstone.pgbench.errors import Aborted, Failed
 from loadstone.pgbench.figures import DEADLOCK, SERIALIZATION, Figures, Sums
 from loadstone.pgbench.planning import Planned
 from loadstone.pgbench.reporting import Results, Tables
 from loadstone.pgbench.settings import Benchmark
-from loadstone.pgbench.transaction_log import TransactionLog
+from loadstone.pgbench.transaction_log import TransactionLog, thread_of
 
 _TOLERANCE_S = 0.05
 """An interval of the engine's may end that much before its second is full."""
@@ -59,7 +59,7 @@ def drive(run: Run) -> int:
     """Drive the run to its end, and report; returns the exit code.
 
     Raises:
-        Failed: the clients could not connect.
+        Failed: the clients could not connect, or one was aborted and the run ends with that.
         StoreError: the run's folder cannot be written.
     """
     watched = _Watched(run)
@@ -128,6 +128,9 @@ class _Watched:
         self.aborted += 1
         for figures in (self.all, self.since_line):
             figures.aborted(ended.member)
+        if self.run.asked.exits_on_abort:
+            thread = thread_of(ended.user, self.run.asked)
+            raise Aborted(f"Run was aborted due to an error in thread {thread}")
 
     def _add(self, sample: Sample) -> None:
         self.all.add(sample)

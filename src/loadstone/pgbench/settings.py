@@ -110,6 +110,8 @@ class Benchmark:
     vacuums: bool = True
     vacuums_all: bool = False
     debug: bool = False
+    exits_on_abort: bool = False
+    """The run ends with the first client that is aborted."""
     out: Path | None = None
     """The folder in which the run's own is kept."""
 

@@ -11,6 +11,7 @@ from loadstone.pgbench.errors import Failed
 HIGHEST = 2**31 - 1
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+")
+_LEADING = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][0-9A-Za-z_\u0080-\U0010ffff]*")
 
 
@@ -33,16 +34,19 @@ def number(text: str, option: str, least: int = 1, most: int = HIGHEST) -> int:
     return found
 
 
+def leading(text: str) -> float:
+    """The number at the begin of a text, as C's atof reads it; 0 if there is none."""
+    found = _LEADING.match(text)
+    return float(found[1]) if found else 0.0
+
+
 def positive(text: str, called: str, most: float = math.inf) -> float:
-    """The argument of an option that takes a number above 0.
+    """The argument of an option that takes a number above 0, whatever stands behind that.
 
     Raises:
         Failed: it is none, or not in that range.
     """
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
+    found = leading(text)
     if not (0 < found <= most and math.isfinite(found)):
         raise Failed(f'invalid {called}: "{text}"')
     return found
