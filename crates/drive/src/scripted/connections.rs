@@ -35,6 +35,10 @@ impl Connections {
     }
 
     pub(super) fn put(&mut self, place: usize, open: OpenConnection) {
+        if self.open.is_empty() {
+            // Most scripts have one connection; without this there would be memory for four.
+            self.open.reserve_exact(1);
+        }
         if place == self.open.len() {
             self.open.push(None);
         }

@@ -53,7 +53,18 @@ impl Statements {
     fn keep(&mut self, number: u32, statement: Statement) {
         match self.place_of(number) {
             Ok(place) => self.known[place].1 = statement,
-            Err(place) => self.known.insert(place, (number, statement)),
+            Err(place) => {
+                self.make_room();
+                self.known.insert(place, (number, statement));
+            }
+        }
+    }
+
+    /// Room for another one. Little at a time: a script prepares its statements once, and each of thousands of users
+    /// would keep the rest.
+    fn make_room(&mut self) {
+        if self.known.len() == self.known.capacity() {
+            self.known.reserve_exact((self.known.len() / 8).max(2));
         }
     }
 

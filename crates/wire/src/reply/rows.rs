@@ -116,7 +116,13 @@ impl KeptResults {
                 result.types.clear();
                 (result.columns, result.rows) = (columns, 0);
             }
-            None => self.results.push(ResultSet { columns, ..ResultSet::default() }),
+            None => {
+                if self.results.is_empty() {
+                    // Most answers have one result; without this there would be memory for four.
+                    self.results.reserve_exact(1);
+                }
+                self.results.push(ResultSet { columns, ..ResultSet::default() });
+            }
         }
         self.count += 1;
         Ok(())
