@@ -63,7 +63,12 @@ impl Vm {
     /// # Errors
     /// The script cannot be loaded, or options were given that it does not have.
     pub fn user(&mut self, number: u64) -> Result<User, ScriptError> {
-        if self.state.needs_own_state() || self.users == MOST_USERS {
+        let needs_own_state = self.state.needs_own_state();
+        if needs_own_state || self.users == MOST_USERS {
+            if !needs_own_state {
+                // The next state takes the memory of what is left of loading here.
+                self.state.call::<()>("collect_garbage", ())?;
+            }
             self.state = Rc::new(State::new(&self.plan, &self.output)?);
             self.users = 0;
         }

@@ -10,7 +10,20 @@ local RESTART_EVENT = 1
 -- users is garbage most of the time, at the same cost of an event.
 collectgarbage("setpause", 125)
 
+-- How many users come to their events between two collections: see wishes.thread_run().
+local USERS_A_COLLECTION = 16
+
+-- The numbers of this state's users, and of those that have come to their events.
+local made, arrived = 0, 0
+
 local kernel = {}
+
+--- Collects all that is garbage, unless a script has stopped the collector: this would start it again.
+function kernel.collect_garbage()
+  if collectgarbage("isrunning") then
+    collectgarbage()
+  end
+end
 
 -- Runs one event, repeatedly as long as it must restart; returns its result.
 local function run_event(user)
@@ -133,7 +146,13 @@ wishes.done = call_apart("done")
 wishes.thread_init = call_hook("thread_init")
 wishes.thread_done = call_hook("thread_done")
 
+--- Before the load the garbage of loading and of thread_init() is collected: events of prepared statements make none,
+--- so that the collector would not get to it.
 function wishes.thread_run(user)
+  arrived = arrived + 1
+  if arrived % USERS_A_COLLECTION == 0 or arrived == made then
+    kernel.collect_garbage()
+  end
   user.env.thread_run(user.tid)
 end
 
@@ -205,6 +224,7 @@ User.__index = User
 --- A user with its coroutine, which has begun to wait.
 function kernel.user(tid, stream, script)
   User.script = script
+  made = made + 1
   -- As a pointer of the FFI: of calls that are given a light userdata LuaJIT makes no machine code.
   stream = ffi.cast("void *", stream)
   local user = setmetatable({ tid = tid, stream = stream, connections = {} }, User)

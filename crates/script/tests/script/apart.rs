@@ -113,6 +113,40 @@ fn memory_of_one_state(source: &str) -> usize {
 }
 
 #[test]
+fn what_users_leave_before_their_events_is_collected() {
+    let script = Script::new(
+        "function thread_init()
+           local garbage = {}
+           for i = 1, 100 do garbage[i] = { i } end
+         end
+         function event() end
+         function thread_done() collectgarbage() end",
+    );
+    let mut vm = script.vm();
+    let mut users: Vec<_> = (0..64).map(|number| vm.user(number).expect("a user")).collect();
+    for user in &mut users {
+        serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
+    }
+    for user in &mut users {
+        serve(user, &Wish::ThreadRun, &mut events(0)).expect("no event");
+    }
+    let before = vm.used_bytes();
+    serve(&mut users[0], &Wish::ThreadDone, &mut events(0)).expect("done");
+    let left = before.saturating_sub(vm.used_bytes());
+    assert!(left <= before / 20, "{left} of {before} bytes were garbage");
+}
+
+#[test]
+fn a_collector_that_a_script_has_stopped_stays_stopped() {
+    let script = Script::new(
+        "function thread_init() collectgarbage('stop') end
+         function event() print(collectgarbage('isrunning')) end",
+    );
+    script.run(1).expect("an event");
+    assert_eq!(*script.printed.borrow(), "false\n");
+}
+
+#[test]
 fn a_scripted_user_takes_little_memory() {
     let each = memory_a_user(
         "function thread_init() con = sysbench.sql.driver():connect() end
