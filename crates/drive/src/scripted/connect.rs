@@ -89,6 +89,7 @@ impl Scripted {
         let resume = match loss {
             None => Resume::Done,
             Some(loss) => {
+                self.statements.lose_session(number);
                 let now = shard.now();
                 shard.meter.user_back(shard.since_begin(now), endpoint.index);
                 Resume::loss(&loss)

@@ -115,8 +115,8 @@ enum Pending {
     Opening { wanted: Wanted, place: usize, opening: Box<Opening> },
     /// The answer to a statement.
     Answer { place: usize, sent: Nanos, sql: Option<String> },
-    /// A statement's preparation.
-    Preparation { place: usize, sent: Nanos, statement: u32, sql: String },
+    /// A statement's preparation, with the script's numbers of its connection and of itself.
+    Preparation { place: usize, sent: Nanos, connection: u32, statement: u32, sql: String },
     /// The answer to the ROLLBACK after an error, of which the script learns then.
     Rollback { place: usize, error: Box<ServerError> },
 }
@@ -357,14 +357,14 @@ impl Scripted {
                 self.refused(shard, place, &error, sql);
                 self.answer_refusal(shard, place, error);
             }
-            (Pending::Preparation { statement, .. }, Reply::Prepared(prepared)) => {
-                self.statements.prepared(statement, prepared.statement_id);
+            (Pending::Preparation { connection, statement, .. }, Reply::Prepared(prepared)) => {
+                self.statements.prepared(connection, statement, prepared.statement_id);
                 self.answer(shard, Resume::Done);
             }
-            (Pending::Preparation { statement, sql, .. }, Reply::Failed(error))
+            (Pending::Preparation { connection, statement, sql, .. }, Reply::Failed(error))
                 if verdict(error.code) == Verdict::CannotPrepare =>
             {
-                self.statements.as_text(statement, &sql);
+                self.statements.as_text(connection, statement, &sql);
                 self.answer(shard, Resume::Done);
             }
             (Pending::Preparation { sql, .. }, Reply::Failed(error)) => {

@@ -152,13 +152,8 @@ impl Scripted {
                 let code = self.family().code_of(Fault::NotPrepared);
                 Some(Resume::failure(code, "the statement is not prepared".to_owned()))
             }
-            Action::Prepare { statement, sql, .. } if shard.settings.protocol == Protocol::Text => {
-                self.statements.as_text(statement, &sql);
-                Some(Resume::Done)
-            }
             Action::Prepare { connection, statement, sql } => {
-                let pending = |place, sent| Pending::Preparation { place, sent, statement, sql };
-                self.send(shard, connection, Expect::Prepare, pending)
+                self.prepare(shard, connection, statement, sql)
             }
             Action::CloseStatement { connection, statement } => {
                 self.close_statement(shard, connection, statement);
@@ -196,6 +191,22 @@ impl Scripted {
         None
     }
 
+    fn prepare(
+        &mut self,
+        shard: &mut ShardContext,
+        connection: u32,
+        statement: u32,
+        sql: String,
+    ) -> Option<Resume> {
+        if shard.settings.protocol == Protocol::Text {
+            self.statements.as_text(connection, statement, &sql);
+            return Some(Resume::Done);
+        }
+        let pending =
+            |place, sent| Pending::Preparation { place, sent, connection, statement, sql };
+        self.send(shard, connection, Expect::Prepare, pending)
+    }
+
     fn close_statement(&mut self, shard: &mut ShardContext, number: u32, statement: u32) {
         let Some(id) = self.statements.forget(statement) else { return };
         let Some(place) = self.connections.place_of(number) else { return };
@@ -209,6 +220,7 @@ impl Scripted {
 
     /// Where the connection went, if there was one.
     fn disconnect(&mut self, shard: &mut ShardContext, number: u32) -> Option<Arc<Endpoint>> {
+        self.statements.forget_all(number);
         if let Some(lost) = self.connections.take_lost(number) {
             return Some(lost.endpoint);
         }

@@ -243,6 +243,7 @@ impl Servers {
 
     /// Closes a connection; returns its target.
     fn disconnect(&mut self, connection: u32) -> Option<usize> {
+        self.statements.forget_all(connection);
         let open = self.clients.remove(&connection)?;
         open.client.quit();
         Some(open.target)
@@ -256,7 +257,7 @@ impl Servers {
         parameters: Parameters<'_>,
     ) -> Result<(), Halt> {
         if self.plan.protocol == Protocol::Text {
-            self.statements.as_text(statement, sql);
+            self.statements.as_text(connection, statement, sql);
             return Ok(());
         }
         self.command.clear();
@@ -267,12 +268,12 @@ impl Servers {
         }
         match self.ask(connection, Expect::Prepare, sql) {
             Ok(Reply::Prepared(prepared)) => {
-                self.statements.prepared(statement, prepared.statement_id);
+                self.statements.prepared(connection, statement, prepared.statement_id);
                 Ok(())
             }
             Ok(_) => Err(self.failed(Fault::Garbled, "an answer to something else")),
             Err(halt) if halt.verdict() == Some(Verdict::CannotPrepare) => {
-                self.statements.as_text(statement, sql);
+                self.statements.as_text(connection, statement, sql);
                 Ok(())
             }
             Err(halt) => Err(halt),

@@ -11,8 +11,16 @@ use std::num::NonZeroU64;
 pub(super) struct Statements {
     /// How their servers write parameters that stand in the text.
     dialect: &'static dyn Dialect,
-    /// With the script's numbers of them, sorted by those: each new one is greater than all before it.
-    known: Vec<(u32, Statement)>,
+    /// Sorted by their numbers: each new one is greater than all before it.
+    known: Vec<Known>,
+}
+
+struct Known {
+    /// The script's number of it.
+    number: u32,
+    /// The script's number of its connection.
+    connection: u32,
+    statement: Statement,
 }
 
 enum Statement {
@@ -22,13 +30,17 @@ enum Statement {
     Text(Box<Catalogue>),
 }
 
+/// The id of a statement whose session is lost. No server gives it, so each refuses to execute that statement, as one
+/// that it does not know.
+const GONE: u32 = 0;
+
 impl Statements {
     pub(super) fn new(dialect: &'static dyn Dialect) -> Self {
         Self { dialect, known: Vec::new() }
     }
 
-    pub(super) fn prepared(&mut self, number: u32, id: u32) {
-        self.keep(number, Statement::Prepared { id, kinds: None });
+    pub(super) fn prepared(&mut self, connection: u32, number: u32, id: u32) {
+        self.keep(connection, number, Statement::Prepared { id, kinds: None });
     }
 
     /// A script's statement with the placeholders of the servers' dialect, to be prepared.
@@ -44,18 +56,18 @@ impl Statements {
         Cow::Owned(out)
     }
 
-    pub(super) fn as_text(&mut self, number: u32, sql: &str) {
+    pub(super) fn as_text(&mut self, connection: u32, number: u32, sql: &str) {
         let template = Template::new(pieces(sql));
         let catalogue = Catalogue::in_dialect(vec![template], self.dialect);
-        self.keep(number, Statement::Text(Box::new(catalogue)));
+        self.keep(connection, number, Statement::Text(Box::new(catalogue)));
     }
 
-    fn keep(&mut self, number: u32, statement: Statement) {
+    fn keep(&mut self, connection: u32, number: u32, statement: Statement) {
         match self.place_of(number) {
-            Ok(place) => self.known[place].1 = statement,
+            Ok(place) => self.known[place].statement = statement,
             Err(place) => {
                 self.make_room();
-                self.known.insert(place, (number, statement));
+                self.known.insert(place, Known { number, connection, statement });
             }
         }
     }
@@ -69,14 +81,29 @@ impl Statements {
     }
 
     fn place_of(&self, number: u32) -> Result<usize, usize> {
-        self.known.binary_search_by_key(&number, |(known, _)| *known)
+        self.known.binary_search_by_key(&number, |known| known.number)
     }
 
-    /// Forgets it; the server's id of it, if it has one.
+    /// The connection has a new session: another statement may have the id of one that an earlier session knew. What
+    /// goes as text needs no session.
+    pub(super) fn lose_session(&mut self, connection: u32) {
+        for known in self.known.iter_mut().filter(|known| known.connection == connection) {
+            if let Statement::Prepared { id, kinds } = &mut known.statement {
+                (*id, *kinds) = (GONE, None);
+            }
+        }
+    }
+
+    /// The script has closed the connection, and its statements with it.
+    pub(super) fn forget_all(&mut self, connection: u32) {
+        self.known.retain(|known| known.connection != connection);
+    }
+
+    /// Forgets it; the id by which the connection's session knows it, if it does.
     pub(super) fn forget(&mut self, number: u32) -> Option<u32> {
         let place = self.place_of(number).ok()?;
-        match self.known.remove(place).1 {
-            Statement::Prepared { id, .. } => Some(id),
+        match self.known.remove(place).statement {
+            Statement::Prepared { id, .. } => Some(id).filter(|id| *id != GONE),
             Statement::Text(_) => None,
         }
     }
@@ -91,7 +118,7 @@ impl Statements {
         out: &mut Vec<u8>,
     ) -> Option<Expect> {
         let place = self.place_of(number).ok()?;
-        match &mut self.known[place].1 {
+        match &mut self.known[place].statement {
             Statement::Prepared { id, kinds } => {
                 let now = Kinds::of(parameters.iter());
                 let known = now.is_some() && *kinds == now;
@@ -184,8 +211,10 @@ mod tests {
     /// The text of a script's statement with the parameters 7 and `it's`.
     fn written(dialect: &'static dyn Dialect, sql: &str) -> String {
         let mut statements = Statements::new(dialect);
-        statements.as_text(1, sql);
-        let Some((1, Statement::Text(catalogue))) = statements.known.first() else {
+        statements.as_text(1, 1, sql);
+        let [Known { number: 1, statement: Statement::Text(catalogue), .. }] =
+            statements.known.as_slice()
+        else {
             panic!("it is not kept as text");
         };
         let mut params = Params::new();
@@ -214,13 +243,28 @@ mod tests {
     fn statements_are_known_by_their_numbers_until_they_are_forgotten() {
         let mut statements = Statements::new(&MySql);
         for number in [3, 7, 8] {
-            statements.prepared(number, number * 10);
+            statements.prepared(1, number, number * 10);
         }
-        statements.prepared(7, 71);
+        statements.prepared(1, 7, 71);
         assert_eq!(statements.forget(4), None);
         assert_eq!(statements.forget(7), Some(71));
         assert_eq!(statements.forget(7), None);
         assert_eq!((statements.forget(3), statements.forget(8)), (Some(30), Some(80)));
+    }
+
+    #[test]
+    fn a_new_session_knows_no_statement_of_an_earlier_one() {
+        let mut statements = Statements::new(&MySql);
+        for (connection, number) in [(1, 3), (2, 4), (1, 5)] {
+            statements.prepared(connection, number, 1);
+        }
+        statements.as_text(1, 6, "SELECT ?");
+        statements.lose_session(1);
+        statements.prepared(1, 7, 1);
+        assert_eq!([3, 4, 7].map(|number| statements.forget(number)), [None, Some(1), Some(1)]);
+        assert_eq!(statements.known.len(), 2, "one of a lost session, and one that goes as text");
+        statements.forget_all(1);
+        assert!(statements.known.is_empty());
     }
 
     #[test]

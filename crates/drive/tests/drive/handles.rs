@@ -1,6 +1,7 @@
 //! A server that no longer knows the statements which it prepared, as a session that a proxy has moved to
-//! another server.
+//! another server, or a new session after a lost one.
 
+use crate::script::Script;
 use crate::server::{EXECUTE, PREPARE, Reply, serve_commands};
 use loadstone_drive::{Drive, Next, Plan, Record};
 use std::sync::{Arc, Mutex};
@@ -51,17 +52,22 @@ fn drive(
             _ => Reply::Ok,
         }
     });
+    let workload = r#""workload": {"name": "oltp_point_select"}, "restart_on": ["1213"]"#;
+    (told(&start(port, workload, on_error, events)), seen)
+}
+
+/// Starts a step of one user.
+fn start(port: u16, driver: &str, on_error: &str, events: u64) -> Drive {
     let text = format!(
         r#"{{"targets": [{{"host": "127.0.0.1", "port": {port}, "user": "u", "password": "p",
             "database": null, "tls": {{"mode": "disabled"}}}}],
-        "workload": {{"name": "oltp_point_select"}}, "protocol": "prepared", "users": 1,
+        {driver}, "protocol": "prepared", "users": 1,
         "arrival": {{"kind": "closed"}}, "stop": {{"kind": "events", "events": {events}, "duration_s": 60}}, "drain_s": 1,
         "connect": {{"at_once": 1, "timeout_s": 60, "retries": 0, "backoff_s": 0}},
         "session": {{"init_sql": [], "isolation": null, "charset": null}},
-        "on_error": "{on_error}", "restart_on": ["1213"], "shards": 1, "seed": 3, "tag": "t"}}"#
+        "on_error": "{on_error}", "shards": 1, "seed": 3, "tag": "t"}}"#
     );
-    let drive = Drive::start(Plan::from_json(&text).expect("a plan")).expect("threads");
-    (told(&drive), seen)
+    Drive::start(Plan::from_json(&text).expect("a plan")).expect("threads")
 }
 
 fn told(drive: &Drive) -> Told {
@@ -120,4 +126,44 @@ fn where_errors_only_count_the_next_event_prepares_again() {
 fn where_every_error_ends_the_step_this_one_does_too() {
     let (told, _) = drive("stop", 5, |number, _| (number == 3).then_some(UNKNOWN));
     assert_eq!((told.failed, told.restarts, told.failure.is_some()), (1, 0, true));
+}
+
+/// Prepares a statement in a session which is lost then, and another one in the next, which gives it the same id.
+const OF_TWO_SESSIONS: &str = "
+    function thread_init()
+      con = sysbench.sql.driver():connect()
+      old = con:prepare('SELECT 1')
+    end
+    function event()
+      if not is_lost then
+        is_lost = true
+        con:query('LOSE IT')
+      end
+      local other = con:prepare('SELECT 2')
+      local is_executed = pcall(old.execute, old)
+      old:close()
+      assert(not is_executed)
+      other:execute()
+    end";
+
+#[test]
+fn a_script_s_statement_of_a_lost_session_is_not_taken_for_one_of_the_next() {
+    const QUERY: u8 = 3;
+    const CLOSE: u8 = 0x19;
+    let seen = Arc::<Mutex<Vec<(u8, u32)>>>::default();
+    let of_server = seen.clone();
+    let port = serve_commands(move |_, command| match command[0] {
+        QUERY if command.ends_with(b"LOSE IT") => Reply::Torn(0),
+        PREPARE => Reply::Prepared(1),
+        command_byte @ (EXECUTE | CLOSE) => {
+            let id = u32::from_le_bytes(command[1..5].try_into().expect("four bytes"));
+            of_server.lock().expect("no panic").push((command_byte, id));
+            if id == 1 { Reply::Ok } else { Reply::Error(UNKNOWN) }
+        }
+        _ => Reply::Ok,
+    });
+    let script = Script::new("sessions", OF_TWO_SESSIONS);
+    let told = told(&start(port, &script.driver(), "restart", 1));
+    assert_eq!((told.events, told.failure), (1, None));
+    assert_eq!(*seen.lock().expect("no panic"), [(EXECUTE, 0), (EXECUTE, 1)]);
 }

@@ -1,5 +1,6 @@
 //! Whole steps against small servers of the tests' own.
 
 mod handles;
+mod script;
 mod server;
 mod turns;

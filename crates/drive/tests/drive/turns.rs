@@ -1,10 +1,9 @@
 //! The users of a shard take turns: an answer that takes long to read holds up nobody, and the end
 //! of its connection is seen, however long it takes to get there.
 
+use crate::script::Script;
 use crate::server::{Reply, compressed_rows, serve};
 use loadstone_drive::{Drive, Plan};
-use std::fs;
-use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,31 +13,9 @@ const ROWS: usize = 384;
 /// Nothing here takes longer, even in a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A script, in a file that is removed at the end of the test.
-struct Script(PathBuf);
-
-impl Script {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("{test}-{}.lua", std::process::id()));
-        let text = "function thread_init() con = sysbench.sql.driver():connect() end
-                    function event() con:query('SELECT 1') end";
-        fs::write(&path, text).expect("a file");
-        Self(path)
-    }
-
-    fn driver(&self) -> String {
-        let path = self.0.display();
-        format!(r#""script": {{"path": "{path}", "ignore_errors": null}}"#)
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        fs::remove_file(&self.0).expect("it is there");
-    }
-}
-
 const WORKLOAD: &str = r#""workload": {"name": "oltp_point_select"}"#;
+const SCRIPT: &str = "function thread_init() con = sysbench.sql.driver():connect() end
+                      function event() con:query('SELECT 1') end";
 
 fn start(port: u16, driver: &str, compression: &str) -> Drive {
     let text = format!(
@@ -91,7 +68,7 @@ fn a_long_answer_is_read_in_turns_of_256_kilobytes() {
 
 #[test]
 fn a_long_answer_to_a_script_is_read_in_turns_too() {
-    let script = Script::new("turns");
+    let script = Script::new("turns", SCRIPT);
     let turns = others_turns(&script.driver());
     assert!(turns >= ROWS / 16, "{turns} turns of the other user");
 }
@@ -131,6 +108,6 @@ fn a_connection_that_ends_within_a_long_answer_is_lost_and_opened_again() {
 
 #[test]
 fn a_script_s_connection_that_ends_within_a_long_answer_is_lost_and_opened_again() {
-    let script = Script::new("torn");
+    let script = Script::new("torn", SCRIPT);
     lost_within_an_answer(&script.driver());
 }
