@@ -521,10 +521,13 @@ end
 
 -- sysbench -----------------------------------------------------------------------------------------
 
+-- The library itself reads the constants that a script may change.
+local of_sql = { type = once(shared(sql.face.type)), error = once(shared(sql.face.error)) }
+
 -- Views that a user has once its script looks at them.
 local of_sysbench = {
   error = once(shared({ NONE = 0, RESTART_EVENT = 1 })),
-  sql = once(shared(sql.face)),
+  sql = once(shared({ driver = sql.face.driver }, of_sql)),
   rand = once(shared(random.face())),
   histogram = once(shared(histogram)),
   cmdline = once(function()

@@ -20,6 +20,8 @@ fn what_a_script_takes_away_stays_away() {
     assert_eq!(printed, "nil\n".repeat(2));
     for place in [
         "sysbench.sql",
+        "sysbench.sql.type",
+        "sysbench.sql.type.INT",
         "sysbench.rand",
         "sysbench.version",
         "sysbench.opt",
@@ -61,6 +63,19 @@ fn what_a_view_shows_is_there_without_its_metatable() {
          end",
     );
     assert_eq!(printed, "5\t6\t5\n".repeat(2));
+}
+
+#[test]
+fn constants_that_a_script_changes_stay_what_they_are_for_others() {
+    each_prints(
+        "local sql, found = sysbench.sql, {}
+         print(sql.type.INT, sql.error.FATAL, sql.type == sql.type, type(sql.driver))
+         sql.type.INT, sql.error.FATAL = 'mine', 'mine'
+         for name in pairs(sql) do found[#found + 1] = name end
+         table.sort(found)
+         print(sql.type.INT, sql.error.FATAL, sql.type.BIGINT, table.concat(found, ' '))",
+        "3\t2\ttrue\tfunction\nmine\tmine\t4\tdriver error type\n",
+    );
 }
 
 #[test]
