@@ -229,8 +229,30 @@ local function search_path(script)
   return (named and original .. ";" .. near or near .. ";" .. original) .. of_user .. INSTALLED
 end
 
+-- What `package.preload` and `package.loaders` of each script begin with. Most scripts never look at theirs.
+local preload = pristine.package.preload
+local loaders
+
+local own_preload, has_preload = once(function()
+  return copy(preload)
+end)
+
+local own_loaders, has_loaders = once(function()
+  return copy(loaders)
+end)
+
+--- A part of a user's `package`: that of all users until the script has looked at its own, or set another.
+local function part(package, name, has_own, of_all)
+  local view = kinds[getmetatable(package)]
+  if view and view.shows(name) and rawget(package, name) == nil and not has_own(package) then
+    return of_all
+  end
+  return package[name]
+end
+
 local function load_preloaded(name)
-  return state.current.env.package.preload[name] or string.format("\n\tno field package.preload['%s']", name)
+  local known = part(state.current.env.package, "preload", has_preload, preload)
+  return known[name] or string.format("\n\tno field package.preload['%s']", name)
 end
 
 local function load_file(name)
@@ -247,19 +269,17 @@ local function load_file(name)
   return load
 end
 
+loaders = { load_preloaded, load_file, unpack(pristine.package.loaders, 3) }
+
 -- By script: what makes views of its `package`.
 local packages = {}
 
 local of_package = {
-  preload = once(function()
-    return copy(pristine.package.preload)
-  end),
+  preload = own_preload,
   loaded = once(function()
     return setmetatable({}, loaded_meta)
   end),
-  loaders = once(function()
-    return { load_preloaded, load_file, unpack(pristine.package.loaders, 3) }
-  end),
+  loaders = own_loaders,
 }
 
 local function modules(script)
@@ -277,7 +297,7 @@ end
 --- What loads a module: of the first of package.loaders that has it.
 local function loader(package, name)
   local problems = {}
-  for _, look in ipairs(package.loaders) do
+  for _, look in ipairs(part(package, "loaders", has_loaders, loaders)) do
     local found = look(name)
     if type(found) == "function" then
       return found

@@ -200,6 +200,13 @@ end
 -- Connections that the file itself has opened are there for these.
 local NEEDS_SERVER = { thread_init = true, command = true, report = true }
 
+local function run_wish(user)
+  if NEEDS_SERVER[user.wish] then
+    sql.open_deferred(user)
+  end
+  return wishes[user.wish](user)
+end
+
 --- The life of a user. Between two wishes it waits, with the outcome of the last one in the mailbox.
 local function serve(user)
   state.current = user
@@ -207,12 +214,7 @@ local function serve(user)
   while true do
     ask(ask_for.IDLE, 0)
     mailbox.cancelled = false
-    local ok, problem = pcall(function()
-      if NEEDS_SERVER[user.wish] then
-        sql.open_deferred(user)
-      end
-      return wishes[user.wish](user)
-    end)
+    local ok, problem = pcall(run_wish, user)
     user.problem = not ok and text_of(user, problem) or nil
     mailbox.failed = not ok
   end
@@ -227,7 +229,7 @@ function kernel.user(tid, stream, script)
   made = made + 1
   -- As a pointer of the FFI: of calls that are given a light userdata LuaJIT makes no machine code.
   stream = ffi.cast("void *", stream)
-  local user = setmetatable({ tid = tid, stream = stream, connections = {} }, User)
+  local user = setmetatable({ tid = tid, stream = stream }, User)
   user.env = environments.make(user, script)
   user.env.thread_run = kernel.thread_run
   local thread = coroutine.create(serve)

@@ -234,9 +234,8 @@ local function collect_connection(face)
   local record = connections[face.number]
   if record then
     connections[face.number] = nil
-    local user = record.user
-    user.connections[face.number] = nil
     if record.open then
+      local user = record.user
       user.dropped = user.dropped or {}
       table.insert(user.dropped, face.number)
     end
@@ -271,7 +270,6 @@ function Driver:connect()
     life = 1,
     result = results.new(number),
   }
-  user.connections[number] = true
   return ffi.gc(ffi.new(sql_connection, number), collect_connection)
 end
 
@@ -310,12 +308,13 @@ return {
     error = refusal.ERROR,
   },
   open_deferred = open_deferred,
-  --- Forgets all that the user has: its connections are closed.
+  --- Forgets all that the user has: its connections are closed. They are few enough to look through those of all.
   forget = function(user)
-    for number in pairs(user.connections) do
-      statement.forget(connections[number])
-      connections[number] = nil
+    for number, record in pairs(connections) do
+      if record.user == user then
+        statement.forget(record)
+        connections[number] = nil
+      end
     end
-    user.connections = {}
   end,
 }

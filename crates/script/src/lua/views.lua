@@ -115,18 +115,21 @@ end
 local made = setmetatable({}, { __mode = "k" })
 local next_mark = 1
 
---- Makes something for an owner, and nothing when asked again: the owner has it, or has taken it away.
+--- Makes something for an owner, and nothing when asked again: the owner has it, or has taken it away. Also returns
+--- a function that says whether an owner has had it.
 local function once(make)
   local mark = next_mark
   next_mark = next_mark * 2
+  local function is_made(owner)
+    return bit.band(made[owner] or 0, mark) ~= 0
+  end
   return function(owner)
-    local marks = made[owner] or 0
-    if bit.band(marks, mark) ~= 0 then
+    if is_made(owner) then
       return nil
     end
-    made[owner] = marks + mark
+    made[owner] = (made[owner] or 0) + mark
     return make(owner)
-  end
+  end, is_made
 end
 
 -- All arguments are passed on, by tail calls: Lua tells of one that is missing, and where in the script that was.

@@ -198,6 +198,21 @@ fn a_script_may_add_a_loader_of_modules() {
 }
 
 #[test]
+fn what_a_script_changes_in_its_package_is_what_require_uses() {
+    each_prints(
+        "print(package.preload.made)
+         function package.preload.made() return { 7 } end
+         package.loaders[2] = function() return '\\n\\tnot there' end
+         print(require('made')[1], (select(2, pcall(require, 'other')):match('not there')))
+         package.loaders = {}
+         print(pcall(require, 'other'))
+         package.loaders = nil
+         print((pcall(require, 'other')))",
+        "nil\n7\tnot there\nfalse\tmodule 'other' not found:\nfalse\n",
+    );
+}
+
+#[test]
 fn arguments_of_the_command_line_are_each_user_s_own() {
     each_prints(
         "local argv = sysbench.cmdline.argv
