@@ -180,7 +180,8 @@ fn parameters<'a>(letter: &Letter) -> Parameters<'a> {
         return Parameters { cells: &[] };
     }
     // SAFETY: `statement.lua` sets `cells` to an array of `count` pointers to cells that the statement
-    // keeps, none of them null; a reference is such a pointer.
+    // keeps, none of them null; a reference is such a pointer. The array stays as it is until another
+    // user of the state runs.
     let cells = unsafe {
         std::slice::from_raw_parts(letter.cells.cast::<&RawValue>(), letter.count as usize)
     };

@@ -21,9 +21,14 @@ local TYPE = {
 local NULL, INTEGER, REAL, TEXT = 0, 1, 2, 3
 
 -- What the list of a statement holds, for as long as a script holds the statement: the record and the face of its
--- connection, its text, and once they are bound the cells and its parameters, so that they stay where they are.
-local CONNECTION, FACE, QUERY, CELLS = 1, 2, 3, 4
+-- connection, its text, and behind that, once they are bound, its parameters, so that they stay where they are.
+local CONNECTION, FACE, QUERY = 1, 2, 3
 local lists = setmetatable({}, { __mode = "k" })
+
+-- The cells of the statement that is being executed. All users have them in turn, as the engine has read them when the
+-- next one runs.
+local most_cells = 16
+local cells = ffi.new("loadstone_value *[?]", most_cells)
 
 -- Parameters ---------------------------------------------------------------------------------------
 
@@ -143,13 +148,13 @@ local function open_statement(face, level)
   return list
 end
 
---- Has the server parse the statement, for `count` parameters whose kinds are those of `cells`; returns its answer.
-local function prepare(statement, cells, count)
+--- Has the server parse the statement, for `count` parameters of these kinds; returns its answer.
+local function prepare(statement, kinds, count)
   local list = lists[statement]
   mailbox.text = list[QUERY]
   mailbox.text_length = #list[QUERY]
   mailbox.statement = statement.number
-  mailbox.cells = cells
+  mailbox.cells = kinds
   mailbox.count = count or 0
   local answer = ask(ask_for.PREPARE, list[CONNECTION].number)
   statement.is_prepared = answer == DONE
@@ -159,12 +164,12 @@ end
 --- Has the server parse it for parameters like these, of which it has to know the kinds alone.
 local function prepare_for(statement, count, ...)
   local values = ffi.new("loadstone_value[?]", count)
-  local cells = ffi.new("loadstone_value *[?]", count)
+  local kinds = ffi.new("loadstone_value *[?]", count)
   for index = 1, count do
     values[index - 1].kind = select(index, ...).kind
-    cells[index - 1] = values + (index - 1)
+    kinds[index - 1] = values + (index - 1)
   end
-  return prepare(statement, cells, count)
+  return prepare(statement, kinds, count)
 end
 
 --- A parameter of this type; texts need their greatest length in bytes.
@@ -188,20 +193,31 @@ function Statement:bind_param(...)
   if count == 0 then
     return nil
   end
-  local cells = ffi.new("loadstone_value *[?]", math.max(count, 1))
   for index = 1, count do
     local parameter = select(index, ...)
     if not is_of_parameter[getmetatable(parameter)] then
       error("bind_param() takes what bind_create() made", 2)
     end
-    cells[index - 1] = parameter[CELL]
   end
-  lists[self] = { list[CONNECTION], list[FACE], list[QUERY], cells, ... }
+  lists[self] = { list[CONNECTION], list[FACE], list[QUERY], ... }
   self.count = count
   if not self.is_prepared and prepare_for(self, count, ...) ~= DONE then
     return 1
   end
   return 0
+end
+
+--- Puts the cells of a statement's parameters where the engine reads them.
+local function show_parameters(list, count)
+  if count > most_cells then
+    most_cells = count
+    cells = ffi.new("loadstone_value *[?]", count)
+  end
+  for index = 1, count do
+    cells[index - 1] = list[QUERY + index][CELL]
+  end
+  mailbox.cells = cells
+  mailbox.count = count
 end
 
 --- Carries the statement out.
@@ -213,8 +229,7 @@ function Statement:execute()
   end
   local connection = list[CONNECTION]
   mailbox.statement = self.number
-  mailbox.cells = list[CELLS]
-  mailbox.count = self.count
+  show_parameters(list, self.count)
   state.current.executing = list[QUERY]
   if ask(ask_for.EXECUTE, connection.number) ~= DONE then
     refuse(list[FACE], list[QUERY], 2)
