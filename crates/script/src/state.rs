@@ -279,8 +279,11 @@ fn load_library(lua: &Lua, host: Table) -> mlua::Result<Table> {
     let views = run("views", include_str!("lua/views.lua"), &[])?;
     let strings = run("strings", include_str!("lua/strings.lua"), &[&state, &views])?;
     let numbers = run("numbers", include_str!("lua/numbers.lua"), &[&state, &views])?;
-    let parts =
-        [&state, &views, &strings, &numbers, &sql, &random, &histogram, &report, &legacy, &cmdline];
+    let files = run("files", include_str!("lua/files.lua"), &[&state, &views])?;
+    let parts = [
+        &state, &views, &strings, &numbers, &files, &sql, &random, &histogram, &report, &legacy,
+        &cmdline,
+    ];
     let environments = run("environment", include_str!("lua/environment.lua"), &parts)?;
     run("kernel", include_str!("lua/kernel.lua"), &[&state, &environments, &sql, &cmdline, &report])
 }

@@ -3,7 +3,7 @@
 -- A coroutine has its own table of globals, and what it loads or starts inherits it. So setting that
 -- once keeps users apart, also in loadstring(), dofile() and coroutines of a script.
 local ffi = require("ffi")
-local state, views, strings, numbers, sql, random, histogram, report, legacy, cmdline = ...
+local state, views, strings, numbers, files, sql, random, histogram, report, legacy, cmdline = ...
 
 local copy, kinds, viewing, viewing_table = views.copy, views.kinds, views.viewing, views.of_table
 local shared, once, make_rest, MOST_LEFT_OUT = views.shared, views.once, views.make_rest, views.MOST_LEFT_OUT
@@ -123,7 +123,7 @@ function C.sb_event_stop()
   state.ask(state.ask_for.EVENT_OVER, 0)
 end
 
-setmetatable(C, { __index = ffi.C })
+setmetatable(C, { __index = ffi.C, __newindex = ffi.C })
 
 local declared = {}
 
@@ -344,7 +344,7 @@ local function module(name, ...)
   setfenv(2, module)
 end
 
--- Output, files and processes ----------------------------------------------------------------------
+-- Output and processes ------------------------------------------------------------------------------
 
 local function print_line(...)
   local texts = {}
@@ -352,54 +352,6 @@ local function print_line(...)
     texts[index] = tostring((select(index, ...)))
   end
   state.host.print(table.concat(texts, "\t") .. "\n")
-end
-
---- What a script writes on the standard output comes in the order of what it prints.
-local function write_as_print(io)
-  local out = pristine.io.stdout
-  local function write(...)
-    local texts = { ... }
-    for index = 1, select("#", ...) do
-      local kind = type(texts[index])
-      if kind ~= "string" and kind ~= "number" then
-        error(string.format("bad argument #%d to 'write' (string expected, got %s)", index, kind), 3)
-      end
-    end
-    state.host.print(table.concat(texts))
-    return true
-  end
-  io.stdout = setmetatable({}, {
-    __index = {
-      write = function(_, ...)
-        return write(...)
-      end,
-      flush = function()
-        return true
-      end,
-      setvbuf = function()
-        return true
-      end,
-      close = function()
-        return true
-      end,
-    },
-    __tostring = function()
-      return "file (stdout)"
-    end,
-  })
-  function io.write(...)
-    local chosen = pristine.io.output()
-    if chosen ~= out then
-      return chosen:write(...)
-    end
-    return write(...)
-  end
-end
-
-local function input_and_output()
-  local own = copy(pristine.io)
-  write_as_print(own)
-  return own
 end
 
 local function operating_system()
@@ -425,7 +377,7 @@ local function tables()
   return own
 end
 
-local changed = { io = input_and_output(), os = operating_system(), table = tables() }
+local changed = { io = files, os = operating_system(), table = tables() }
 local libraries = {
   coroutine = once(shared(coroutines())),
   ffi = once(shared(foreign())),

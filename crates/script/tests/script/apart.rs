@@ -253,6 +253,52 @@ fn options_are_shared_until_a_script_changes_them() {
 }
 
 #[test]
+fn files_that_a_user_chooses_to_read_and_write_are_not_chosen_for_others() {
+    let script = Script::new(
+        "function thread_init()
+           if sysbench.tid == 0 then
+             path = os.tmpname()
+             assert(io.output(path) == io.output())
+           end
+           io.write('from ', sysbench.tid, '\\n')
+         end
+         function event() end
+         function thread_done()
+           io.write('by ', sysbench.tid, '\\n')
+           if path then
+             io.close()
+             io.output(io.stdout)
+             io.input(path)
+             print(io.read('*l'), io.lines()(), io.read())
+             print((pcall(io.output, path .. '/none')))
+             os.remove(path)
+           end
+           io.write(tostring(io.input() == io.stdin), '\\n')
+         end",
+    );
+    let mut vm = script.vm();
+    let mut users = [vm.user(0).expect("the first"), vm.user(1).expect("the second")];
+    for wish in [Wish::ThreadInit, Wish::ThreadDone] {
+        for user in &mut users {
+            serve(user, &wish, &mut events(0)).expect("it runs");
+        }
+    }
+    let of_first = "from 0\tby 0\tnil\nfalse\nfalse\n";
+    assert_eq!(*script.printed.borrow(), format!("from 1\n{of_first}by 1\ntrue\n"));
+}
+
+#[test]
+fn what_only_c_can_set_is_not_set_for_all_users() {
+    let printed = printed_by_two(
+        "local ffi = require('ffi')
+         function thread_init()
+           print((pcall(function() ffi.C.mine = sysbench.tid end)), (pcall(function() return ffi.C.mine end)))
+         end",
+    );
+    assert_eq!(printed, "false\tfalse\n".repeat(2));
+}
+
+#[test]
 fn machine_code_is_made_of_draws() {
     let script = Script::new(
         "local begun, made = nil, {}

@@ -524,6 +524,8 @@ fn the_older_dialect_connects_by_itself() {
 fn what_is_written_comes_in_the_order_of_what_is_printed() {
     let text = printed("io.write('a', 1) print('b') io.stdout:write('c')", done);
     assert!(text.starts_with("a1b\nc"), "{text}");
+    let text = printed("print(pcall(function() io.write('a', {}) end))", done);
+    assert!(text.contains("script.lua:1: bad argument #2 to 'write' (string expected"), "{text}");
 }
 
 #[test]
