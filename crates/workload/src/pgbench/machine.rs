@@ -172,8 +172,9 @@ impl PgbenchMachine {
                     return Err(on_line(command.line, &why));
                 }
                 What::Sleep { amount, unit_us } => {
-                    let units =
-                        self.units(amount).map_err(|why| on_line(command.line, &why.to_string()))?;
+                    let units = self
+                        .units(amount)
+                        .map_err(|why| on_line(command.line, &why.to_string()))?;
                     step = Some(Step::Sleep(Nanos(units.saturating_mul(unit_us * 1_000))));
                 }
                 What::JumpUnless(condition, to) => {
@@ -358,9 +359,9 @@ fn outcome(attempt: &Undone) -> String {
         false => "ends the failed transaction",
     };
     let most = attempt.most_tries.map(|most| format!("/{most}")).unwrap_or_default();
-    let used = attempt.time_used.map(|share| {
-        format!(", {:.3}% of the maximum time of tries was used", 100.0 * share)
-    });
+    let used = attempt
+        .time_used
+        .map(|share| format!(", {:.3}% of the maximum time of tries was used", 100.0 * share));
     format!("{what} (try {}{most}{})", attempt.tries, used.unwrap_or_default())
 }
 
