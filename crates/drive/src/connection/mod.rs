@@ -7,6 +7,7 @@ pub mod client;
 mod endpoint;
 mod failures;
 mod family;
+mod handles;
 mod loss;
 mod numbers;
 mod opening;
@@ -23,19 +24,19 @@ mod transport;
 pub(crate) use endpoint::Endpoint;
 pub(crate) use family::{Conversation, Extended, ProtocolError, conflict, verdict};
 pub use family::{ServerFamily, ed25519_answer, parsec_answer};
+pub(crate) use handles::Handle;
 pub(crate) use loss::{Loss, ends_connection};
 pub use numbers::connections_to;
 pub(crate) use opening::{Advance, Opened, Opening};
 pub(crate) use poller::{Interest, Poller, Ready};
 pub(crate) use received::Received;
 
+use handles::Handles;
 use loadstone_protocol::{Expect, Reply};
 use loadstone_workload::StatementRef;
 use numbers::Numbered;
 use rustix::fd::BorrowedFd;
 use socket2::SockRef;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 use stream::Stream;
 
@@ -52,17 +53,8 @@ pub(crate) struct Connection {
     pub(crate) has_ended: bool,
     /// Its turn was over before all was read: another one is due.
     is_queued: bool,
-    handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
+    handles: Handles,
     _number: Option<Box<Numbered>>,
-}
-
-/// How a statement is sent on this connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handle {
-    /// Prepared under this id; `bound` once the parameters' types were sent.
-    Prepared { id: u32, bound: bool },
-    /// The server cannot prepare it: it goes as text.
-    AsText,
 }
 
 impl Connection {
@@ -78,7 +70,7 @@ impl Connection {
             interest,
             has_ended: false,
             is_queued: false,
-            handles: HashMap::default(),
+            handles: Handles::default(),
             _number: number,
         }
     }
@@ -95,17 +87,17 @@ impl Connection {
         self.stream.is_compressed()
     }
 
-    pub(crate) fn handle(&self, statement: StatementRef) -> Option<Handle> {
-        self.handles.get(&key(statement)).copied()
+    pub(crate) fn handle(&mut self, statement: StatementRef) -> Option<Handle> {
+        self.handles.of(statement)
     }
 
     pub(crate) fn remember(&mut self, statement: StatementRef, handle: Handle) {
-        self.handles.insert(key(statement), handle);
+        self.handles.remember(statement, handle);
     }
 
     /// Forgets how statements are sent: each is prepared again when it is next needed.
     pub(crate) fn forget_handles(&mut self) {
-        self.handles.clear();
+        self.handles.forget();
     }
 
     /// Sends a whole command, whose answer will be of the kind `expected`. Returns its size on the
@@ -193,38 +185,9 @@ impl Connection {
     }
 }
 
-fn key(statement: StatementRef) -> u64 {
-    u64::from(statement.table) << 16 | u64::from(statement.kind)
-}
-
-/// Keys are small numbers of our own: one multiplication spreads them over the upper bits.
-#[derive(Default)]
-pub(crate) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        // The map takes its bucket from the low bits, which know nothing of the table yet, and a tag
-        // from the top seven: this moves the best 26 bits down, and well mixed ones up.
-        self.0.rotate_left(26)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        // 2^64 divided by the golden ratio (Knuth, TAOCP 6.4).
-        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
-    use std::hash::BuildHasher;
     use std::os::unix::net::UnixStream;
     use transport::Transport;
 
@@ -245,25 +208,5 @@ mod tests {
         assert!(one.begins_turn(rest));
         assert!(one.has_ended, "that is reported once");
         assert!(!one.begins_turn(rest), "the rest of a connection that this one replaced");
-    }
-
-    /// How many different values the hashes of the statements of 1,000 tables have in these bits.
-    fn different(bits: impl Fn(u64) -> u64) -> usize {
-        let hasher = BuildHasherDefault::<KeyHasher>::default();
-        let statements = (0..1000).flat_map(|table| (0..9).map(move |kind| (table, kind)));
-        let hash = |(table, kind)| hasher.hash_one(key(StatementRef { kind, table }));
-        statements.map(hash).map(bits).collect::<HashSet<_>>().len()
-    }
-
-    #[test]
-    fn statements_of_many_tables_are_spread_over_the_buckets_of_the_map() {
-        // 9,000 keys, drawn at random into the 16,384 buckets of such a map, hit 6,925 of them.
-        let buckets = different(|hash| hash & 0x3fff);
-        assert!(buckets > 6_000, "{buckets}");
-        assert_eq!(
-            different(|hash| hash >> 57),
-            128,
-            "the tags that tell apart the keys of a bucket"
-        );
     }
 }

@@ -8,7 +8,9 @@ use loadstone_workload::Step;
 impl User {
     /// The current command has been executed, and took so long.
     pub(super) fn command_done(&self, shard: &mut ShardContext, latency: Nanos) {
-        self.time_command(shard, self.machine.command(), latency);
+        if shard.meter.commands.is_some() {
+            self.time_command(shard, self.machine.command(), latency);
+        }
     }
 
     /// This command has been executed, and took so long.

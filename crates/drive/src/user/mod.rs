@@ -402,20 +402,17 @@ impl User {
         shard.command.clear();
         let handle = match shard.settings.protocol {
             Protocol::Text => Some(Handle::AsText),
-            Protocol::Prepared | Protocol::Pipelined
-                if shard.settings.catalogue.is_text_only(statement.kind) =>
-            {
-                Some(Handle::AsText)
+            // One that never is prepared has no handle.
+            Protocol::Prepared | Protocol::Pipelined => {
+                connection.handle(statement).or_else(|| as_text_only(shard, statement))
             }
-            Protocol::Prepared | Protocol::Pipelined => connection.handle(statement),
             Protocol::Extended => return self.send_once(shard, statement),
         };
         let expected = match handle {
             Some(Handle::Prepared { id, bound }) => {
-                let bind = !bound || shard.settings.catalogue.types_vary(statement.kind);
                 let command = &mut shard.command;
-                connection.conversation.write_execute(command, id, shard.params.iter(), bind);
-                if !bound {
+                connection.conversation.write_execute(command, id, shard.params.iter(), !bound);
+                if !bound && !shard.settings.catalogue.types_vary(statement.kind) {
                     connection.remember(statement, Handle::Prepared { id, bound: true });
                 }
                 Expect::Execute
@@ -521,6 +518,10 @@ impl User {
         let step = self.machine.step(None, &mut shard.params);
         self.take_step(shard, step, now);
     }
+}
+
+fn as_text_only(shard: &ShardContext, statement: StatementRef) -> Option<Handle> {
+    shard.settings.catalogue.is_text_only(statement.kind).then_some(Handle::AsText)
 }
 
 fn write_text(shard: &mut ShardContext, conversation: &Conversation, statement: StatementRef) {

@@ -163,7 +163,7 @@ impl User {
             (Of::Preparation(statement), Reply::Prepared(prepared)) => {
                 let Link::Open(connection) = &mut self.link else { return };
                 let id = prepared.statement_id;
-                connection.remember(statement, Handle::Prepared { id, bound: true });
+                connection.remember(statement, Handle::Prepared { id, bound: false });
             }
             (Of::Sync, Reply::Done(completion)) => {
                 shard.count_flight(now - sent);
