@@ -11,6 +11,10 @@ use crate::command::{
 use crate::reply::Unit;
 use crate::{Exchange, Format, ReplyReader, Session, WireError, oid};
 
+/// What is behind the Bind of most executions, in one piece: Describe and Execute of the unnamed portal, without a limit
+/// of the rows, and Sync.
+const DESCRIBE_EXECUTE_SYNC: &[u8] = b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+
 /// The conversation on one connection after its login.
 ///
 /// The `write_…` functions append complete messages to `out`; [`Conversation::expect`] says which
@@ -124,7 +128,6 @@ impl Conversation {
         params: impl Iterator<Item = Param<'a>> + Clone,
     ) {
         self.write_bound(out, StatementName::Numbered(statement_id), params);
-        self.finish(out);
     }
 
     /// Appends SQL to be executed once, which `write` appends, with its parameters. The reply is due
@@ -137,9 +140,9 @@ impl Conversation {
     ) {
         write_parse_with(out, StatementName::Unnamed, write, &[]);
         self.write_bound(out, StatementName::Unnamed, params);
-        self.finish(out);
     }
 
+    /// Appends the execution of a statement, with its Sync unless it is in a pipeline.
     #[inline]
     fn write_bound<'a>(
         &self,
@@ -149,10 +152,14 @@ impl Conversation {
     ) {
         let bind = Bind { statement, params: self.params, results: self.results };
         write_bind(out, bind, params);
+        if self.describes && !self.pipelined {
+            return out.extend_from_slice(DESCRIBE_EXECUTE_SYNC);
+        }
         if self.describes {
             write_describe_portal(out);
         }
         write_execute_portal(out, ALL_ROWS);
+        self.finish(out);
     }
 
     /// The end of a command that is no query.
@@ -290,5 +297,42 @@ fn type_of(param: Param<'_>) -> u32 {
         Param::Int(_) => oid::INT8,
         Param::Double(_) => oid::FLOAT8,
         Param::Text(_) => oid::VARCHAR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMS: [Param<'_>; 3] = [Param::Int(-42), Param::Null, Param::Text(b"abc")];
+
+    /// Bind, Describe where it is asked for, Execute, and Sync outside of a pipeline: each by itself.
+    fn one_by_one(describes: bool, pipelined: bool) -> Vec<u8> {
+        let mut out = b"before".to_vec();
+        let (params, results) = (Format::Text, Format::Text);
+        let bind = Bind { statement: StatementName::Numbered(7), params, results };
+        write_bind(&mut out, bind, PARAMS.iter().copied());
+        if describes {
+            write_describe_portal(&mut out);
+        }
+        write_execute_portal(&mut out, ALL_ROWS);
+        if !pipelined {
+            write_sync(&mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn an_execution_is_its_messages_one_by_one() {
+        for (describes, pipelined) in [(true, false), (true, true), (false, false), (false, true)] {
+            let mut conversation = Conversation::new(&Session::default());
+            conversation.describe_executions(describes);
+            if pipelined {
+                conversation.begin_pipeline();
+            }
+            let mut out = b"before".to_vec();
+            conversation.write_execute(&mut out, 7, PARAMS.iter().copied());
+            assert_eq!(out, one_by_one(describes, pipelined), "{describes} {pipelined}");
+        }
     }
 }

@@ -39,8 +39,8 @@ pub fn write_bind<'a>(
             Format::Text => put_text(out, param),
             Format::Binary => put_binary(out, param),
         });
-        out.extend_from_slice(&[0, 1]); // Int16: one format for all columns
-        out.extend_from_slice(&bind.results.code().to_be_bytes()); // Int16
+        let [high, low] = bind.results.code().to_be_bytes();
+        out.extend_from_slice(&[0, 1, high, low]); // Int16: one format for all columns; Int16
     });
 }
 

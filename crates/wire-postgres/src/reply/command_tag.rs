@@ -5,10 +5,10 @@ use crate::cursor::Cursor;
 
 /// What a command's tag says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tag {
+pub(super) struct Tag<'a> {
     pub(super) verb: Verb,
-    /// The number at its end, or 0.
-    pub(super) rows: u64,
+    /// What follows it.
+    numbers: &'a [u8],
 }
 
 /// The statements that count rows, and the one that is the answer to another.
@@ -22,10 +22,10 @@ pub(super) enum Verb {
     Other,
 }
 
-impl Tag {
+impl<'a> Tag<'a> {
     /// <https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-COMMANDCOMPLETE>
     #[inline]
-    pub(super) fn parse(body: &[u8]) -> Result<Self, WireError> {
+    pub(super) fn parse(body: &'a [u8]) -> Result<Self, WireError> {
         let tag = Cursor::new(body, "the end of a command").string()?; // String
         let end = tag.iter().position(|&byte| byte == b' ').unwrap_or(tag.len());
         let (verb, numbers) = tag.split_at(end);
@@ -35,18 +35,19 @@ impl Tag {
             b"ROLLBACK" => Verb::Rollback,
             _ => Verb::Other,
         };
-        Ok(Self { verb, rows: last_number(numbers) })
+        Ok(Self { verb, numbers })
     }
-}
 
-/// INSERT has an object's id, which is always 0, before the number of rows.
-#[inline]
-fn last_number(text: &[u8]) -> u64 {
-    let start = text.iter().rposition(|&byte| byte == b' ').map_or(0, |place| place + 1);
-    let digits = text.get(start..).unwrap_or_default();
-    digits.iter().filter(|byte| byte.is_ascii_digit()).fold(0_u64, |number, &byte| {
-        number.saturating_mul(10).saturating_add(u64::from(byte - b'0'))
-    })
+    /// The number at its end, or 0. INSERT has an object's id, which is always 0, before the number of rows.
+    #[inline]
+    pub(super) fn rows(self) -> u64 {
+        let place = self.numbers.iter().rposition(|&byte| byte == b' ');
+        let start = place.map_or(0, |place| place + 1);
+        let digits = self.numbers.get(start..).unwrap_or_default();
+        digits.iter().filter(|byte| byte.is_ascii_digit()).fold(0_u64, |number, &byte| {
+            number.saturating_mul(10).saturating_add(u64::from(byte - b'0'))
+        })
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +71,8 @@ mod tests {
             (b"CREATE TABLE\0", Verb::Other, 0),
             (b"\0", Verb::Other, 0),
         ] {
-            assert_eq!(Tag::parse(body), Ok(Tag { verb, rows }), "{body:?}");
+            let tag = Tag::parse(body).unwrap();
+            assert_eq!((tag.verb, tag.rows()), (verb, rows), "{body:?}");
         }
     }
 
@@ -78,6 +80,6 @@ mod tests {
     fn a_tag_without_an_end_is_an_error_and_a_huge_number_is_the_largest() {
         assert!(Tag::parse(b"SELECT 1").is_err() && Tag::parse(b"").is_err());
         let huge = Tag::parse(b"UPDATE 99999999999999999999999\0").unwrap();
-        assert_eq!(huge.rows, u64::MAX);
+        assert_eq!(huge.rows(), u64::MAX);
     }
 }

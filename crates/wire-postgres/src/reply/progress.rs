@@ -276,14 +276,14 @@ impl Progress {
 
     #[inline]
     fn command_complete(&mut self, body: &[u8]) -> Result<Option<Reply>, WireError> {
-        let Tag { verb, rows } = Tag::parse(body)?;
+        let tag = Tag::parse(body)?;
         let totals = &mut self.totals;
-        match verb {
+        match tag.verb {
             Verb::Write if self.stage == Stage::CopiedOut => {}
-            Verb::Write => totals.affected_rows = totals.affected_rows.saturating_add(rows),
+            Verb::Write => totals.affected_rows = totals.affected_rows.saturating_add(tag.rows()),
             // CREATE TABLE AS has this tag and no rows for the client.
             Verb::Read if self.stage != Stage::Rows => {
-                totals.affected_rows = totals.affected_rows.saturating_add(rows);
+                totals.affected_rows = totals.affected_rows.saturating_add(tag.rows());
             }
             Verb::Rollback => totals.status |= status::ROLLED_BACK,
             Verb::Read | Verb::Other => {}
