@@ -1,5 +1,6 @@
 //! A virtual user of either kind, native or scripted, as the event loop calls it.
 
+use super::prefetch::prefetch;
 use crate::connection::Ready;
 use crate::programs::Ended;
 use crate::scripted::Scripted;
@@ -19,6 +20,21 @@ pub(crate) enum AnyUser {
 }
 
 impl AnyUser {
+    /// Its turn is near: has what belongs to it brought into the caches, but for what it points to.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self);
+    }
+
+    /// Its turn is next, and it was prefetched before: so is now what it points to.
+    #[inline]
+    pub(crate) fn prefetch_rest(&self) {
+        match self {
+            Self::Native(user) => prefetch(&*user.machine),
+            Self::Scripted(user) => prefetch(&**user),
+        }
+    }
+
     pub(crate) fn on_ready(&mut self, shard: &mut ShardContext, buffer: &mut [u8], ready: Ready) {
         match self {
             Self::Native(user) => user.on_ready(shard, buffer, ready),

@@ -14,6 +14,11 @@ const TURNS_BETWEEN_LOOKS: usize = 32;
 /// came at its end.
 const LONG_TURN: Nanos = Nanos(50_000);
 
+/// So many turns ahead a user is brought into the caches. Where a server has the same cores, its sessions push the users
+/// out between two answers, and a turn that finds nothing of its user waits for one piece of it after the other: with
+/// 64 users of a PostgreSQL on the same machine some hundredths of the loop's CPU.
+const PREFETCHED_AHEAD: usize = 2;
+
 /// Runs the users of one shard.
 pub(crate) struct EventLoop {
     users: Vec<AnyUser>,
@@ -114,16 +119,48 @@ impl EventLoop {
             if number > 0 {
                 self.start_due();
             }
-            for event in turns {
-                if self.shard.farewells.takes(*event) {
-                    continue;
-                }
-                match self.users.get_mut(event.token as u32 as usize) {
-                    Some(user) => user.on_ready(&mut self.shard, buffer, *event),
-                    None => self.shard.settings.control.clear_wake(self.index),
-                }
+            self.prefetch_first(turns);
+            for (place, event) in turns.iter().enumerate() {
+                self.prefetch_behind(&turns[place..]);
+                self.take_turn(*event, buffer);
             }
         }
+    }
+
+    fn take_turn(&mut self, event: Ready, buffer: &mut [u8]) {
+        if self.shard.farewells.takes(event) {
+            return;
+        }
+        match self.users.get_mut(place_of(event)) {
+            Some(user) => user.on_ready(&mut self.shard, buffer, event),
+            None => self.shard.settings.control.clear_wake(self.index),
+        }
+    }
+
+    /// The first turns have none before them: what they need is at least asked for all at once.
+    fn prefetch_first(&self, turns: &[Ready]) {
+        let mut users =
+            turns.iter().take(PREFETCHED_AHEAD).filter_map(|event| self.user_of(*event));
+        if let Some(first) = users.next() {
+            first.prefetch();
+            first.prefetch_rest();
+        }
+        users.for_each(AnyUser::prefetch);
+    }
+
+    /// Asks for what the turns behind the first of these need.
+    fn prefetch_behind(&self, turns: &[Ready]) {
+        let user_at = |place: usize| turns.get(place).and_then(|event| self.user_of(*event));
+        if let Some(user) = user_at(PREFETCHED_AHEAD) {
+            user.prefetch();
+        }
+        if let Some(next) = user_at(1) {
+            next.prefetch_rest();
+        }
+    }
+
+    fn user_of(&self, event: Ready) -> Option<&AnyUser> {
+        self.users.get(place_of(event))
     }
 
     fn let_others_begin(&mut self) {
@@ -249,6 +286,11 @@ impl EventLoop {
             && !self.shard.open.as_ref().is_some_and(waits)
             && !self.users.iter().any(AnyUser::has_event)
     }
+}
+
+/// Of the user that an event is for, among those of the shard.
+fn place_of(event: Ready) -> usize {
+    event.token as u32 as usize
 }
 
 #[cfg(test)]

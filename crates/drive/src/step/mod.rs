@@ -4,6 +4,7 @@ mod any_user;
 mod assembly;
 mod coordinator;
 mod event_loop;
+mod prefetch;
 
 use crate::error::PlanError;
 use crate::plan::Plan;
