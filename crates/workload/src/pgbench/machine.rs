@@ -2,8 +2,9 @@
 
 use super::evaluate::Context;
 use super::expression::Expression;
-use super::script::{Amount, Command, Keeps, SqlPiece, What, executed, is_name, number_at};
+use super::script::{Amount, Command, Keeps, SqlPiece, What, is_name, number_at};
 use super::spec::Prepared;
+use super::trace::executed;
 use super::value::{EvalError, Value, without_spaces};
 use super::variables::{Content, Variables};
 use crate::machine::IN_TRANSACTION;

@@ -13,6 +13,7 @@ mod permute;
 mod script;
 mod spec;
 mod sql;
+mod trace;
 mod value;
 mod variables;
 

@@ -548,33 +548,13 @@ pub(super) fn number_at(text: &str) -> (Option<i64>, &str) {
     (number.parse().ok(), rest)
 }
 
-/// A command with a backslash as pgbench says that it executes it: its words, but no expression.
-pub(super) fn executed(text: &str) -> String {
-    let (line, _) = logical_line(text.trim_start_matches('\\'));
-    let mut words: Vec<&str> = words_of(&line, 0).into_iter().map(|(_, word)| word).collect();
-    match words.first().map(|name| name.to_ascii_lowercase()).as_deref() {
-        Some("set") => words.truncate(2),
-        Some("if" | "elif") => words.truncate(1),
-        Some("sleep") => words.extend(joined_unit(&words)),
-        _ => {}
-    }
-    format!("\\{}", words.join(" "))
-}
-
-/// The unit of a `\sleep` that is in one word with its number: pgbench also shows it as a word.
-fn joined_unit<'a>(words: &[&'a str]) -> Option<&'a str> {
-    let &[_, time] = words else { return None };
-    let (_, unit) = number_at(time);
-    Some(unit).filter(|unit| !unit.is_empty() && !time.starts_with(':'))
-}
-
 /// Whether a variable can have this name.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && name_at(text) == text
 }
 
 /// The words of a command, and where they begin; `from`: where the text does.
-fn words_of(text: &str, from: usize) -> Vec<(usize, &str)> {
+pub(super) fn words_of(text: &str, from: usize) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut rest = text;
     loop {
@@ -614,7 +594,7 @@ fn lines(text: &str) -> usize {
 
 /// The rest of the line, which goes on where it ends with a backslash, and how many bytes it has;
 /// spaces stand for what continues it, so that all places are as in the text.
-fn logical_line(text: &str) -> (String, usize) {
+pub(super) fn logical_line(text: &str) -> (String, usize) {
     let (mut whole, mut used) = (String::new(), 0);
     for line in text.split_inclusive('\n') {
         used += line.len();
@@ -810,20 +790,5 @@ mod tests {
         let (commands, _) = parsed("\\if null\n\\endif");
         let constant = Expression::Constant(Value::Null);
         assert_eq!(commands[0].what, What::JumpUnless(constant, 2));
-    }
-
-    #[test]
-    fn a_command_is_shown_by_its_words_when_it_is_executed() {
-        for (text, shown) in [
-            ("\\set  total \\\n 1 + 2", "\\set total"),
-            ("\\if :a > 1", "\\if"),
-            ("\\endif", "\\endif"),
-            ("\\sleep  10   ms", "\\sleep 10 ms"),
-            ("\\sleep 10ms", "\\sleep 10ms ms"),
-            ("\\sleep :a", "\\sleep :a"),
-            ("\\setshell a echo :b", "\\setshell a echo :b"),
-        ] {
-            assert_eq!(executed(text), shown);
-        }
     }
 }
