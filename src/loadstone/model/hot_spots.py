@@ -74,8 +74,15 @@ class IndexOfVersions(Frozen):
     )
     entries: int = _said("entries that scans read during the step")
     fetched: int = _said("rows that these entries led to, without those of bitmap scans")
+    scans: int = Field(
+        default=0, description="scans of it that began, also those that find nothing"
+    )
     unique: bool = Field(
         default=False, description="whether it keeps values unique, and so is needed unread"
+    )
+    of_each_row: bool = Field(
+        default=True,
+        description="whether each row has an entry: partial indexes and BRIN have fewer",
     )
 
 

@@ -35,7 +35,8 @@ _FEW: dict[str, Any] = {"step": READ_WHOLE}
 SCANNED = {_ROWS: 9e6, _FETCHED: 40_000.0}
 _SCANNED = {"rates": SCANNED} | _FEW
 _LOOKED_UP = {"rates": {_ROWS: 5e6, _FETCHED: 4.6e6}} | _FEW
-_LED_ASTRAY = {"rates": {_ROWS: 9e6, _FETCHED: 8.9e6}} | _FEW
+_LED = {**READ_WHOLE, "hot_spots": HotSpots(versions=(a_table(fetched=89_000_000),))}
+_LED_ASTRAY: dict[str, Any] = {"rates": {_ROWS: 9e6, _FETCHED: 8.9e6}, "step": _LED}
 _SLOW: dict[str, Any] = {"rates": {_ROWS: 300.0}, "step": {"qps": 300.0}}
 _LOGGED = {"log_statement": "all"}
 _USUAL = {"log_statement": "none", "log_duration": "off", "log_min_duration_statement": "-1"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from diagnose.accounts import an_account
@@ -16,12 +18,14 @@ from loadstone.diagnosis.rules.postgresql import (
     cold_caches,
     full_pages,
     missing_index,
+    page_reads,
     row_locks,
     serialization_failures,
     shared_buffers,
     table_locks,
+    unused_indexes,
 )
-from loadstone.model.hot_spots import HotSpots
+from loadstone.model.hot_spots import HotSpots, IndexOfVersions
 
 PREPARED = {"pg_prepared_xacts.oldest_s": 30.0, "pg_stat_activity.oldest_transaction_s": 29.0}
 
@@ -90,8 +94,9 @@ def test_a_reading_right_after_the_load_s_end_is_no_second_without_reads() -> No
 
 
 def test_planner_statistics_that_are_missing_or_old_are_named_with_the_scan() -> None:
-    def said(*, analyzed: bool, changed: int = 0) -> str:
-        table = a_table(scanned=90_000_000, analyzed=analyzed, changed_since_analyze=changed)
+    def said(*, analyzed: bool, changed: int = 0, live: int = 50_000) -> str:
+        about: dict[str, Any] = {"analyzed": analyzed, "changed_since_analyze": changed}
+        table = a_table(scanned=90_000_000, live=live, dead=0, **about)
         spots = HotSpots(versions=(table,))
         found = missing_index.RULE.judge(
             a_case(at(rates=SCANNED, step={**READ_WHOLE, "hot_spots": spots}))
@@ -102,6 +107,26 @@ def test_planner_statistics_that_are_missing_or_old_are_named_with_the_scan() ->
     assert "was never analyzed" in said(analyzed=False)
     assert "30,000 rows were changed since" in said(analyzed=True, changed=30_000)
     assert "ANALYZE" not in said(analyzed=True, changed=5_000)
+    # A standby counts no rows.
+    assert "ANALYZE" not in said(analyzed=True, live=0)
+
+
+def test_pages_that_sessions_read_are_counted_by_bytes_where_a_read_may_be_of_several() -> None:
+    rates: dict[str, float | None] = {
+        "pg_stat_database.target.blks_read": 4000.0,
+        "pg_stat_io.client.relation.reads": 100.0,
+    }
+    assert page_reads.reads(a_case(at(rates=rates))) == 100.0
+    rates["pg_stat_io.client.relation.read_bytes"] = 1600.0 * 8192
+    assert page_reads.reads(a_case(at(rates=rates))) == 1600.0
+
+
+def test_an_index_that_is_asked_and_finds_nothing_is_in_use() -> None:
+    index = IndexOfVersions(index="child_parent", columns=("parent",), entries=0, fetched=0)
+    asked = index.model_copy(update={"scans": 20})
+    partial = index.model_copy(update={"of_each_row": False})
+    table = a_table(indexes=(index, asked, partial))
+    assert unused_indexes.unread(table) == [index]
 
 
 @pytest.mark.parametrize("name", ["SLRURead", "SlruRead"])

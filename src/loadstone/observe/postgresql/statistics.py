@@ -51,6 +51,9 @@ _MEASURES_WAL = "track_wal_io_timing"
 
 IO_OBJECTS = ("relation", "temp relation", "wal")
 
+_SESSIONS = "('client backend', 'background worker')"
+"""Workers of parallel queries are background workers."""
+
 _LSN = "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END"
 
 _SWITCHES = ("fsync", "full_page_writes", "track_io_timing")
@@ -188,14 +191,14 @@ def _of_databases(columns: Collection[str], target: str) -> Iterator[Figure]:
 
 
 def _of_io(columns: Collection[str]) -> Iterator[Figure]:
-    """By what is read and written, of all processes and of the clients' sessions."""
+    """By what is read and written, of all processes, and of clients' sessions and their workers."""
     for column in _shown(columns):
         for kind in IO_OBJECTS:
             of_kind = f"object = '{kind}'"
             measured = _MEASURES_WAL if kind == "wal" else _MEASURES[IO]
             for whose, only in (
                 ("", of_kind),
-                ("client.", f"{of_kind} AND backend_type = 'client backend'"),
+                ("client.", f"{of_kind} AND backend_type IN {_SESSIONS}"),
             ):
                 summed = f"sum({column}) FILTER (WHERE {only})"
                 if column.endswith("_time"):

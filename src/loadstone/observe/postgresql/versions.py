@@ -62,10 +62,7 @@ SELECT s.relid::bigint, s.schemaname || '.' || s.relname, s.n_live_tup, s.n_dead
       current_setting('autovacuum_vacuum_scale_factor')::float8) * greatest(c.reltuples, 0),
     nullif(current_setting('autovacuum_vacuum_max_threshold', true)::float8, -1)),
   s.relid IN (SELECT confrelid FROM pg_constraint WHERE contype = 'f'),
-  s.n_mod_since_analyze,
-  CASE WHEN has_table_privilege(s.relid, 'SELECT') AND NOT c.relrowsecurity THEN
-    EXISTS (SELECT FROM pg_stats AS a
-      WHERE a.schemaname = s.schemaname AND a.tablename = s.relname) END
+  s.n_mod_since_analyze
 FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid,
   LATERAL (SELECT jsonb_object_agg(option_name, option_value) AS own
     FROM pg_options_to_table(c.reloptions)) AS o
@@ -81,7 +78,8 @@ SELECT i.indrelid::bigint, x.relname::text, pg_stat_get_tuples_returned(i.indexr
         WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
           AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
           AND d.refobjsubid = a.attnum))),
-  i.indisunique OR i.indisexclusion
+  pg_stat_get_numscans(i.indexrelid), i.indisunique OR i.indisexclusion,
+  i.indisready AND i.indpred IS NULL AND m.amname <> 'brin'
 FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid JOIN pg_am AS m ON m.oid = x.relam
 WHERE i.indrelid = ANY (%s::oid[])
   AND NOT (m.amname = 'brin' AND current_setting('server_version_num')::int >= 160000)
@@ -89,6 +87,15 @@ ORDER BY 1, 2
 """
 """Columns of expressions and conditions are in pg_depend alone. From 16 on an index that only sums
 up pages is not in the way of a HOT update."""
+
+_ANALYZED = """
+SELECT s.relid::bigint, a.tablename IS NOT NULL
+FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid
+  LEFT JOIN (SELECT DISTINCT schemaname, tablename FROM pg_stats) AS a
+    ON a.schemaname = s.schemaname AND a.tablename = s.relname
+WHERE has_table_privilege(s.relid, 'SELECT') AND NOT c.relrowsecurity
+"""
+"""Statistics of columns that this account may not read are hidden from it."""
 
 _SEQUENCES = f"""
 SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname),
@@ -143,7 +150,6 @@ class _Table(NamedTuple):
     vacuum_due: float
     referenced: bool
     changed_since_analyze: int
-    analyzed: bool | None
 
 
 _GROWING = (
@@ -160,7 +166,9 @@ class _Index(NamedTuple):
     entries: int
     fetched: int
     columns: list[str]
+    scans: int
     unique: bool
+    of_each_row: bool
 
 
 class _Sequence(NamedTuple):
@@ -178,6 +186,8 @@ class Versions(Snapshot):
     """What the views say at one moment."""
 
     tables: Mapping[int, _Table] = field(default_factory=dict)
+    analyzed: Mapping[int, bool] = field(default_factory=dict)
+    """Whether the planner has statistics, by table, as far as this account may know."""
     indexes: Sequence[_Index] = ()
     sequences: Mapping[int, _Sequence] | str = field(default_factory=dict)
     """Or why they are not known."""
@@ -230,11 +240,19 @@ def _read(connection: Connection, *, only_own: bool) -> Versions:
     keepers = [_keeper(row) for row in rows_of(connection, _KEEP)]
     return Versions(
         tables={one.relid: one for one in tables},
+        analyzed=_analyzed(connection),
         indexes=indexes,
         sequences=_sequences(connection, tables=len(tables)),
         keepers=keepers,
         counted=statements.read(connection, only_own=only_own),
     )
+
+
+def _analyzed(connection: Connection) -> Mapping[int, bool]:
+    try:
+        return {int(relid): bool(known) for relid, known in rows_of(connection, _ANALYZED)}
+    except pg8000.Error:  # the view was taken from this account
+        return {}
 
 
 def _sequences(connection: Connection, *, tables: int) -> Mapping[int, _Sequence] | str:
@@ -289,7 +307,7 @@ def _grown(now: _Table, before: Versions, after: Versions) -> TableVersions:
             "vacuumed_s": now.vacuumed_s,
             "referenced": now.referenced,
             "changed_since_analyze": now.changed_since_analyze,
-            "analyzed": now.analyzed,
+            "analyzed": after.analyzed.get(now.relid),
             **grown,
         }
     )
@@ -301,7 +319,9 @@ def _grown_index(now: _Index, then: _Index | None) -> IndexOfVersions:
         columns=tuple(plain(name, _NAME) for name in now.columns),
         entries=_less(now.entries, then.entries if then else 0),
         fetched=_less(now.fetched, then.fetched if then else 0),
+        scans=_less(now.scans, then.scans if then else 0),
         unique=now.unique,
+        of_each_row=now.of_each_row,
     )
 
 

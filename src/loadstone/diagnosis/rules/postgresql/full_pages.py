@@ -109,6 +109,8 @@ def _compressed(case: Case) -> Trial | None:
     """Smaller images; if that brings nothing, it costs as much as it saves, and no more is said."""
     if page_images.is_slow_code(case):
         return dynamic(case, {"wal_compression": "off"}, say("the compression of images"))
+    if case.variable("wal_compression") not in ("off", None):
+        return None
     method = "lz4" if postgresql_major(case.variable("server_version")) >= LZ4_SINCE else "on"
     trial = dynamic(case, {"wal_compression": method}, say("images without compression"))
     return trial and trial.model_copy(update={"refutes": False})

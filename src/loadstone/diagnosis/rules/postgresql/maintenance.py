@@ -28,6 +28,7 @@ AT_WORK = 0.5
 
 _VACUUM = "pg_stat_activity.autovacuum_workers"
 _BACKUP = "pg_stat_progress_basebackup"
+_WORKERS = "pg_stat_activity.parallel_workers"
 
 
 def judge(case: Case) -> Finding | None:
@@ -102,15 +103,17 @@ def _remedies(case: Case) -> Iterator[Message]:
 def _parts(case: Case) -> Mapping[Place, float]:
     """Of the wait for a core, and for pages, what these processes have; empty without an account.
 
-    Each uses a core at most.
+    Each uses a core at most. Workers of parallel queries, and from 18 on those that read pages, are
+    processes of the server's own as well.
     """
-    account = case.step.account
+    account, workers = case.step.account, case.mean(_WORKERS) or 0.0
     cores, disks = (account.cores, account.disks) if account else (None, None)
     parts: dict[Place, float] = {}
     if cores and cores.own:
-        work = min(cores.own, _at_work(case))
+        work = min(max(cores.own - workers, 0.0), _at_work(case))
         parts["waiting for a core"] = work / (cores.users + cores.others + cores.own)
-    if disks and disks.own and disks.own.read:
+    reads_for_users = workers > 0 or case.variable("io_method") == "worker"
+    if disks and disks.own and disks.own.read and not reads_for_users:
         everything = disks.users.read + disks.others.read + disks.own.read
         parts["disk read"] = disks.own.read / everything
     return parts

@@ -125,7 +125,7 @@ def judge(case: Case) -> Finding | None:
         return None
     cores, against = server_cores(case), _against_indexes(case)
     share = min(rows.cores / cores, 1.0) if cores else None
-    if plan_cache.is_generic(case) and not against:
+    if plan_cache.is_generic(case) and not against and not rows.by_index:
         return _planned_without_values(case, rows, share)
     return Finding(
         cause="missing-index",
@@ -142,7 +142,7 @@ def judge(case: Case) -> Finding | None:
         ),
         share=share,
         confidence=0.8,
-        remedy=sentences(*_remedy(case)),
+        remedy=sentences(*_remedy(case, rows)),
         trial=dynamic(case, against, say("settings that keep the planner from indexes")),
         acts_on="server CPU",
     )
@@ -181,7 +181,8 @@ def _without_statistics(case: Case, rows: _Rows) -> list[Message]:
             )
         ]
     changed, everything = read.changed_since_analyze, read.live + read.dead
-    if changed is None or changed < OUTDATED * everything:
+    # A standby, and a server after a crash, has not counted any rows.
+    if not changed or not read.live or changed < OUTDATED * everything:
         return []
     return [
         say(
@@ -198,12 +199,18 @@ def _read_of(one: TableVersions, rows: _Rows) -> int:
     return one.fetched if rows.by_index else one.scanned
 
 
-def _remedy(case: Case) -> Iterator[Message]:
-    yield say(
-        "Create an index on the columns of the WHERE clause; EXPLAIN shows what is read now, and "
-        "pg_stat_user_tables.seq_tup_read in which tables. Where there is an index, run ANALYZE, "
-        "and compare the types of column and value."
-    )
+def _remedy(case: Case, rows: _Rows) -> Iterator[Message]:
+    if rows.by_index:
+        yield say(
+            "Create an index on all columns of the WHERE clause; EXPLAIN (ANALYZE) shows which rows "
+            "a filter removes, and pg_stat_user_indexes.idx_tup_fetch which index leads to them."
+        )
+    else:
+        yield say(
+            "Create an index on the columns of the WHERE clause; EXPLAIN shows what is read now, "
+            "and pg_stat_user_tables.seq_tup_read in which tables. Where there is an index, run "
+            "ANALYZE, and compare the types of column and value."
+        )
     if plan_cache.is_prepared(case) and not plan_cache.is_forced(case):
         yield say(
             "A prepared statement may have kept a plan that does not suit rare values: compare "
@@ -278,13 +285,21 @@ def _said_of(case: Case, against: Mapping[str, str]) -> list[Message]:
 def _rows(case: Case, returned: float, fetched: float) -> _Rows:
     """Rows read in scans, or through an index where these are more and far too many."""
     scanned, useful = _scanned(case, returned, fetched), _useful(case)
-    # As in scans, other clients' may be as many as their work on a core is enough for.
-    led_to = max(fetched - client_cores(case.step) / ENTRY_S, 0.0)
+    # As in scans, other clients' may be as many as their work on a core is enough for. Pieces of
+    # large values are rows of tables of their own.
+    led_to = max(_in_tables(case, fetched) - client_cores(case.step) / ENTRY_S, 0.0)
     few = max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
     if led_to >= few and led_to > scanned:
         return _Rows(led_to, few, useful, by_index=True)
     few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
     return _Rows(scanned, few, useful, by_index=False)
+
+
+def _in_tables(case: Case, fetched: float) -> float:
+    """Of the rows that indexes led to, a second, those of users' tables, where these are read."""
+    tables = versions.tables(case)
+    counted = versions.per_s(case, sum(one.fetched for one in tables)) if tables else None
+    return fetched if counted is None else min(fetched, counted)
 
 
 def _scanned(case: Case, returned: float, fetched: float) -> float:

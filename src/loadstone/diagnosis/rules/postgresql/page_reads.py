@@ -42,7 +42,8 @@ _SLRU = "io:slruread"
 COUNTER = "pg_stat_database.target.blks_read"
 """In the load's database, by whom ever: VACUUM and other clients read as well."""
 
-_BY_CLIENTS = "pg_stat_io.client.relation.reads"
+_BY_SESSIONS = "pg_stat_io.client.relation.reads"
+_BYTES_BY_SESSIONS = "pg_stat_io.client.relation.read_bytes"
 _EVICTIONS = "pg_stat_io.client.relation.evictions"
 _REUSES = "pg_stat_io.client.relation.reuses"
 
@@ -55,10 +56,13 @@ def page_bytes(case: Case) -> float:
 def reads(case: Case) -> float | None:
     """Pages a second that were not in shared_buffers, of the load's database and for sessions.
 
-    Sessions' reads are counted apart from 16 on; from 18 on a read may be of several pages.
+    Those of sessions and their workers are counted apart from 16 on; from 18 on a read may be of
+    several pages.
     """
-    found, sessions = case.rate(COUNTER), case.rate(_BY_CLIENTS)
-    if found is None or sessions is None or case.variable("io_method") is not None:
+    found, sessions = case.rate(COUNTER), case.rate(_BY_SESSIONS)
+    if (read := case.rate(_BYTES_BY_SESSIONS)) is not None:
+        sessions = read / page_bytes(case)
+    if found is None or sessions is None:
         return found
     return min(found, sessions)
 

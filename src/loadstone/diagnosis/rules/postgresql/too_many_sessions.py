@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis import crowds
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import is_full
 from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
@@ -23,7 +24,7 @@ def judge(case: Case) -> Finding | None:
     if running < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
         return None
     lost = crowds.lost(case, peak)
-    if not case.tps or lost < crowds.FALL:
+    if not case.tps or lost < crowds.FALL or not _is_crowded(case):
         return None
     dearer = case.needed(crowds.dearer(case, peak))
     if dearer < crowds.DEARER:
@@ -51,6 +52,11 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="server CPU",
     )
+
+
+def _is_crowded(case: Case) -> bool:
+    """Whether sessions wait for cores or for each other: "active" are those that wait for a disk, too."""
+    return is_full(case) or (case.time_at("waiting for a core", "latch") or 0.0) >= crowds.FALL
 
 
 RULE = Rule(

@@ -54,8 +54,12 @@ def judge(case: Case) -> Finding | None:
 
 
 def unread(one: TableVersions) -> list[IndexOfVersions]:
-    """Indexes of a table that the load read no entry of, and that keep no values unique."""
-    return [index for index in one.indexes if not index.entries and not index.unique]
+    """Indexes of a table with an entry for each row that nobody looked into, nor needs unread."""
+    return [
+        index
+        for index in one.indexes
+        if not index.entries and not index.scans and not index.unique and index.of_each_row
+    ]
 
 
 def _said(worst: TableVersions, inserted: float, entries: float, share: float) -> Iterator[Message]:
