@@ -202,8 +202,9 @@ def _read_of(one: TableVersions, rows: _Rows) -> int:
 def _remedy(case: Case, rows: _Rows) -> Iterator[Message]:
     if rows.by_index:
         yield say(
-            "Create an index on all columns of the WHERE clause; EXPLAIN (ANALYZE) shows which rows "
-            "a filter removes, and pg_stat_user_indexes.idx_tup_fetch which index leads to them."
+            "Create an index on all columns of the WHERE clause; EXPLAIN (ANALYZE) shows which "
+            "rows a filter removes, and pg_stat_user_indexes.idx_tup_fetch which index leads to "
+            "them."
         )
     else:
         yield say(

@@ -55,7 +55,7 @@ def judge(case: Case) -> Finding | None:
 
 
 def _is_crowded(case: Case) -> bool:
-    """Whether sessions wait for cores or for each other: "active" are those that wait for a disk, too."""
+    """Whether sessions wait for cores or for each other; active is who waits for a disk, too."""
     return is_full(case) or (case.time_at("waiting for a core", "latch") or 0.0) >= crowds.FALL
 
 
