@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from loadstone.analyse.cores import client_cores
 from loadstone.diagnosis.context import Case
@@ -20,29 +19,11 @@ from loadstone.diagnosis.holds import (
 )
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.other_clients import long_statement_s
+from loadstone.diagnosis.wasted_rows import LONG_WASTE, MOST, WASTE, RowsRead, rows_read
 from loadstone.model.account import Account
-from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
 from loadstone.model.message import Message, plain, say, say_in, sentences
-
-WASTE = 10.0
-"""[P] Rows read in scans for each one returned or changed."""
-
-BY_EVENT = 500.0
-"""[P] Rows that an event reads in scans: smaller tables are as well read whole."""
-
-LONG = 5_000.0
-"""[P] Rows of an index that an event walks through: more than any range of the usual loads."""
-
-LONG_WASTE = 100.0
-"""[P] Such rows for each one returned or changed: sums and counts walk tens for one."""
-
-FEWEST = 50_000.0
-"""[P] Rows a second: reading the counters scans some thousand rows a second itself."""
-
-MOST = 0.5
-"""[P] Share of all rows that are read."""
 
 ROW_BYTES = 8.0
 """[P] Lower bound of a row's bytes on the wire: four for its packet, two for a short column."""
@@ -65,23 +46,6 @@ LEAVES = 2.0
 _ENDS = ("BEGIN", "START", "COMMIT", "ROLLBACK")
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows a second that are read and those that are of use."""
-
-    read: float
-    few: float
-    """So many may be read."""
-    useful: float
-    by_index: bool
-    """Whether they are read through an index, and not in scans."""
-
-    @property
-    def wasted(self) -> float:
-        """Rows a second that were read for nothing."""
-        return max(self.read - self.useful, 0.0)
-
-
 def judge(case: Case) -> Finding | None:
     """Far more rows are scanned than sent or changed; temporary tables are scanned as well."""
     rows = _rows(case)
@@ -94,7 +58,7 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="missing-index",
         group="setting",
-        sentence=_sentence(_wasted(rows.read, rows.useful, by_index=rows.by_index), worst),
+        sentence=_sentence(rows.said, worst),
         evidence=(
             case.seen(
                 plain("handler_read_next" if rows.by_index else "handler_read_rnd_next"),
@@ -114,7 +78,7 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-def _rows(case: Case) -> _Rows:
+def _rows(case: Case) -> RowsRead:
     """Rows read in scans, or through an index where these are more and far too many."""
     scanned = case.needed(case.rate("handler_read_rnd_next"))
     walked = case.rate("handler_read_next") or 0.0
@@ -125,11 +89,7 @@ def _rows(case: Case) -> _Rows:
         most = _most_rows_sent(case) if by_digests is None else by_digests
         sent = max(case.needed(case.rate("com_select")), most)
     useful = max(sent + changed, 1.0)
-    few = max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
-    if walked >= few and walked > scanned:
-        return _Rows(walked, few, useful, by_index=True)
-    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
-    return _Rows(scanned, few, useful, by_index=False)
+    return rows_read(case, scanned=scanned, led_to=walked, useful=useful)
 
 
 def _holds(case: Case) -> Holds | None:
@@ -194,21 +154,6 @@ def _sentence(wasted: Message, worst: StatementSpot | None) -> Message:
     return sentences(wasted, say("Most by: {statement}", statement=worst.statement))
 
 
-def _wasted(scanned: float, useful: float, *, by_index: bool) -> Message:
-    figures = {"rows": Number(scanned), "useful": Number(useful), "each": Number(scanned / useful)}
-    if by_index:
-        return say(
-            "An index is missing or not used: {rows} rows a second are read through an index that "
-            "is not selective, for {useful} rows returned or changed, {each} for each of them.",
-            **figures,
-        )
-    return say(
-        "An index is missing or not used: {rows} rows a second are read in table scans, for "
-        "{useful} rows returned or changed, {each} for each of them.",
-        **figures,
-    )
-
-
 def _rows_sent(case: Case) -> float | None:
     """Rows a second that performance_schema's statements have sent; `None`: some are not known.
 
@@ -252,7 +197,7 @@ def _rows_share(case: Case, scanned: float) -> float:
     return min(scanned / everything, 1.0) if everything else 0.0
 
 
-def _wasteful(case: Case, rows: _Rows) -> list[StatementSpot]:
+def _wasteful(case: Case, rows: RowsRead) -> list[StatementSpot]:
     """The statements that examine far more rows than they return or change, by no good index."""
     spots = case.step.hot_spots.statements if case.step.hot_spots else ()
     each = LONG_WASTE if rows.by_index else WASTE

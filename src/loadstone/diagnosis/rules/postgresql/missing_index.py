@@ -15,7 +15,6 @@ and https://www.postgresql.org/docs/current/runtime-config-query.html
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from loadstone.analyse.cores import client_cores
 from loadstone.diagnosis.context import Case
@@ -26,28 +25,11 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted, plan_cache, versions
 from loadstone.diagnosis.rules.postgresql.versions import ENTRY_S, ROW_S
 from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.wasted_rows import FEWEST, MOST, RowsRead, rows_read
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import CountedStatement, TableVersions
 from loadstone.model.message import Joined, Message, plain, say, say_in, sentences
-
-WASTE = 10.0
-"""[P] Rows read in scans for each one returned or changed."""
-
-BY_EVENT = 500.0
-"""[P] Rows that an event reads in scans: smaller tables are as well read whole."""
-
-LONG = 5_000.0
-"""[P] Rows that an event is led to by an index: more than any range of the usual loads."""
-
-LONG_WASTE = 100.0
-"""[P] Such rows for each one returned or changed: sums and counts walk tens for one."""
-
-FEWEST = 50_000.0
-"""[P] Rows a second: reading the statistics scans catalogs itself."""
-
-MOST = 0.5
-"""[P] Part of all rows that are read."""
 
 ROW_BYTES = 11.0
 """Least bytes of a row that is sent: seven of its message, four for a column.
@@ -95,28 +77,6 @@ _FETCHED = "pg_stat_database.target.tup_fetched"
 _CHANGED = tuple(f"pg_stat_database.target.tup_{how}" for how in ("inserted", "updated", "deleted"))
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows a second that are read, and those that are of use."""
-
-    read: float
-    few: float
-    """So many may be read."""
-    useful: float
-    by_index: bool
-    """Whether an index led to them, and no scan."""
-
-    @property
-    def wasted(self) -> float:
-        """Rows a second that were read for nothing."""
-        return max(self.read - self.useful, 0.0)
-
-    @property
-    def cores(self) -> float:
-        """Cores that read these rows."""
-        return self.wasted * (ENTRY_S if self.by_index else ROW_S)
-
-
 def judge(case: Case) -> Finding | None:
     """Far more rows are read than the generator received or changed."""
     returned, fetched = case.needed(case.rate(_RETURNED)), case.needed(case.rate(_FETCHED))
@@ -124,14 +84,14 @@ def judge(case: Case) -> Finding | None:
     if rows.read < max(rows.few, MOST * returned) or not_of_ours(case) is not None:
         return None
     cores, against = server_cores(case), _against_indexes(case)
-    share = min(rows.cores / cores, 1.0) if cores else None
+    share = min(_cores(rows) / cores, 1.0) if cores else None
     if plan_cache.is_generic(case) and not against and not rows.by_index:
         return _planned_without_values(case, rows, share)
     return Finding(
         cause="missing-index",
         group="setting",
         sentence=sentences(
-            _said_of_rows(rows),
+            rows.said,
             *_said_of(case, against),
             *_without_statistics(case, rows),
             *counted.most_by(case, _pages_for_nothing),
@@ -148,26 +108,7 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-def _said_of_rows(rows: _Rows) -> Message:
-    figures = {
-        "rows": Number(rows.read),
-        "useful": Number(rows.useful),
-        "each": Number(rows.read / rows.useful),
-    }
-    if rows.by_index:
-        return say(
-            "An index is missing or not used: {rows} rows a second are read through an index that "
-            "is not selective, for {useful} rows returned or changed, {each} for each of them.",
-            **figures,
-        )
-    return say(
-        "An index is missing or not used: {rows} rows a second are read by scans, for {useful} "
-        "rows returned or changed, {each} for each of them.",
-        **figures,
-    )
-
-
-def _without_statistics(case: Case, rows: _Rows) -> list[Message]:
+def _without_statistics(case: Case, rows: RowsRead) -> list[Message]:
     """A sentence about the table that is read most, if the planner knows little about it."""
     read = max(versions.tables(case) or (), key=lambda one: _read_of(one, rows), default=None)
     if read is None or not _read_of(read, rows):
@@ -195,11 +136,11 @@ def _without_statistics(case: Case, rows: _Rows) -> list[Message]:
     ]
 
 
-def _read_of(one: TableVersions, rows: _Rows) -> int:
+def _read_of(one: TableVersions, rows: RowsRead) -> int:
     return one.fetched if rows.by_index else one.scanned
 
 
-def _remedy(case: Case, rows: _Rows) -> Iterator[Message]:
+def _remedy(case: Case, rows: RowsRead) -> Iterator[Message]:
     if rows.by_index:
         yield say(
             "Create an index on all columns of the WHERE clause; EXPLAIN (ANALYZE) shows which "
@@ -219,7 +160,7 @@ def _remedy(case: Case, rows: _Rows) -> Iterator[Message]:
         )
 
 
-def _planned_without_values(case: Case, rows: _Rows, share: float | None) -> Finding:
+def _planned_without_values(case: Case, rows: RowsRead, share: float | None) -> Finding:
     """The same rows, where the one known reason is that no plan is made for a value."""
     return Finding(
         cause="generic-plans",
@@ -283,17 +224,18 @@ def _said_of(case: Case, against: Mapping[str, str]) -> list[Message]:
     ]
 
 
-def _rows(case: Case, returned: float, fetched: float) -> _Rows:
+def _rows(case: Case, returned: float, fetched: float) -> RowsRead:
     """Rows read in scans, or through an index where these are more and far too many."""
     scanned, useful = _scanned(case, returned, fetched), _useful(case)
     # As in scans, other clients' may be as many as their work on a core is enough for. Pieces of
     # large values are rows of tables of their own.
     led_to = max(_in_tables(case, fetched) - client_cores(case.step) / ENTRY_S, 0.0)
-    few = max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
-    if led_to >= few and led_to > scanned:
-        return _Rows(led_to, few, useful, by_index=True)
-    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
-    return _Rows(scanned, few, useful, by_index=False)
+    return rows_read(case, scanned=scanned, led_to=led_to, useful=useful)
+
+
+def _cores(rows: RowsRead) -> float:
+    """Cores that read rows for nothing."""
+    return rows.wasted * (ENTRY_S if rows.by_index else ROW_S)
 
 
 def _in_tables(case: Case, fetched: float) -> float:
@@ -340,7 +282,7 @@ def _holds(case: Case) -> Holds | None:
     if returned is None or fetched is None:
         return None
     rows = _rows(case, returned, fetched)
-    parts = parts_of_work(case, rows.cores)
+    parts = parts_of_work(case, _cores(rows))
     if not parts:
         return None
     lookups = rows.useful if rows.by_index else fetched
