@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import get_args
 
 from faults import company, injections, postgresql, scripted, settings
-from faults.case import Case, Draw, Fault, Kind, Load, Removal, Server, together
+from faults.case import Case, Draw, Fault, Kind, Load, Removal, Server, both, together
 from faults.ground import RELAXED, TABLES
 from faults.injections import Holding
 
@@ -142,7 +142,7 @@ def late_replica(draw: Draw) -> Fault:
         causes=("semi-sync-wait", "semi-sync-fallback"),
         size=f"{cores} cores",
         load=Load("oltp_update_non_index", draw.ladder(2, 8, 16)),
-        inject=injections.replica_cores(cores),
+        inject=both(injections.replica_cores(cores), injections.late_acknowledgements),
         data="replicated",
     )
 

@@ -26,6 +26,7 @@ from loadstone.servers.connection import Cursor
 
 _BETWEEN_LOOKS_S = 0.5
 _PINGS = 5
+_LATE_MS = 2.0
 _PATIENCE_S = 30.0
 """For the load's begin, once its process was started."""
 
@@ -196,18 +197,22 @@ def replica_cores(cores: float) -> Inject:
     def inject(scene: Scene) -> Iterator[Proof]:
         replica = scene.sandbox.replica
         assert replica is not None, "the case asks for a replica"
-        end = "master" if scene.server == "mariadb" else "source"
-        name = f"rpl_semi_sync_{end}_tx_avg_wait_time"
         with cpu_cap(replica.pid, cores) as cap:
-
-            def proof() -> Effect:
-                wait_ms = scene.status(name) / 1000
-                words = f"{cap.proof()}; an acknowledgement takes {wait_ms:,.1f} ms"
-                return Effect(words, wait_ms >= 2)
-
-            yield proof
+            yield proof_of(cap)
 
     return inject
+
+
+@contextmanager
+def late_acknowledgements(scene: Scene) -> Iterator[Proof]:
+    """For what makes them late: how long MySQL's and MariaDB's commits have waited for them."""
+    end = "master" if scene.server == "mariadb" else "source"
+
+    def proof() -> Effect:
+        wait_ms = scene.status(f"rpl_semi_sync_{end}_tx_avg_wait_time") / 1000
+        return Effect(f"an acknowledgement takes {wait_ms:,.1f} ms", wait_ms >= _LATE_MS)
+
+    yield proof
 
 
 def dead_replica(after_s: float) -> Inject:

@@ -351,8 +351,8 @@ def one_core(scene: Scene) -> Iterator[Proof]:
     pid = scene.sandbox.pid
     core = min(os.sched_getaffinity(0))
     for process in processes_of(pid):
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            with suppress(ProcessLookupError):
+        with suppress(FileNotFoundError, ProcessLookupError):  # a session that has just ended
+            for thread in Path(f"/proc/{process}/task").iterdir():
                 os.sched_setaffinity(int(thread.name), {core})
     used: list[float] = []
 

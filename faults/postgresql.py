@@ -23,6 +23,7 @@ _COUNTING = {
     "pg_stat_statements.track_planning": "on",
 }
 _EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
+_FLUSH_MS = "SELECT 1000 * max(extract(epoch FROM flush_lag)) FROM pg_stat_replication"
 _PLAN_MS = "sum(total_plan_time) FROM pg_stat_statements"
 _SET_MODE = "ALTER SYSTEM SET plan_cache_mode ="
 _RELOAD = "SELECT pg_reload_conf()"
@@ -67,6 +68,21 @@ def commit_delay(draw: Draw) -> Fault:
         inject=injections.takes(change, delay_us / 1000),
         settings={"commit_delay": str(delay_us), "commit_siblings": "0"},
         removal=Removal(settings=("commit_delay",)),
+    )
+
+
+def late_standby(draw: Draw) -> Fault:
+    """A standby that commits wait for, and that seldom has a core."""
+    cores = round(draw.part(0.01, 0.04), 3)
+    return Fault(
+        causes=("synchronous-standby",),
+        size=f"{cores} cores",
+        load=Load("oltp_update_non_index", draw.ladder(2, 8, 16)),
+        inject=both(
+            injections.replica_cores(cores),
+            injections.sampled(_FLUSH_MS, 2, "ms until the standby has the log on disk"),
+        ),
+        data="replicated",
     )
 
 
@@ -426,6 +442,28 @@ def uncleaned(draw: Draw) -> Fault:
     )
 
 
+def bloated(draw: Draw) -> Fault:
+    """A small table is spread over the pages of the rows that it once had."""
+    rows = draw.between(300_000, 1_200_000)
+    apart = rows // 200
+    made = (
+        "CREATE TABLE item (id INT, n INT) WITH (autovacuum_enabled = off)",
+        f"INSERT INTO item SELECT i, i / {apart} FROM generate_series(1, {rows}) AS i",
+        f"DELETE FROM item WHERE id % {apart} <> 0",
+    )
+    left = "SELECT pg_relation_size('item') / 8192"
+    return Fault(
+        causes=("bloated-tables",),
+        size=f"the pages of {rows:,} rows",
+        load=Load(str(SCRIPTS / "small.lua"), (draw.between(2, 12),), ()),
+        inject=both(
+            others.executed((*made, "VACUUM ANALYZE item")),
+            injections.answered(left, rows / 300, "pages"),
+        ),
+        removal=Removal(("VACUUM FULL item",)),
+    )
+
+
 def timed_rows(draw: Draw) -> Fault:
     """The server reads a clock before and after each row that a plan's node gives."""
     rows = draw.between(500, 4000)
@@ -486,6 +524,7 @@ def short_helped(draw: Draw) -> Fault:
 CASES: tuple[Case, ...] = (
     Case("pg-tls", tls, _ONLY),
     Case("pg-commit-delay", commit_delay, _ONLY),
+    Case("pg-late-standby", late_standby, _ONLY),
     Case("pg-hot-row", hot_row, _ONLY),
     Case("pg-held-rows", held_rows, _ONLY),
     Case("pg-lock-table", locked_tables, _ONLY),
@@ -508,6 +547,7 @@ CASES: tuple[Case, ...] = (
     Case("pg-compressed-images", compressed_images, _ONLY),
     Case("pg-deadlocks", deadlocks, _ONLY),
     Case("pg-uncleaned", uncleaned, _ONLY),
+    Case("pg-bloated", bloated, _ONLY),
     Case("pg-timing", timed_rows, _ONLY),
     Case("pg-sequence", hot_sequence, _ONLY),
     Case("pg-parallel", short_helped, _ONLY),

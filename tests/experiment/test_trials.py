@@ -51,6 +51,8 @@ def a_trial(kind: str, name: str, value: str, before: str | None = "old", **more
 TLS = a_trial("client", "tls", "disabled")
 LOG = a_trial("dynamic", "general_log", "OFF", "ON")
 SYNCS = a_trial("dynamic", "sync_binlog", "0", "1", risks_commits=True)
+SORTS = a_trial("dynamic", "sort_buffer_size", "4194304", "32768")
+ASYNC = a_trial("dynamic", "synchronous_commit", "local", "on", risks_commits=True)
 WARM = a_trial("again", "buffer_pool", "warm", "cold", settles_s=5.0)
 POOL = a_trial("start", "thread_handling", "pool-of-threads")
 USERS = a_trial("users", "concurrency", "16", "4")
@@ -74,6 +76,9 @@ def ground(url: str | None = "mysql://bench@db1:3306/sbtest", **changes: Any) ->
         (TLS, ground("mysql://bench@127.0.0.1/sbtest"), None),
         (POOL, ground(may_change=True), "it takes a restart, and only throwaway servers"),
         (POOL, ground(sandbox=SANDBOX), None),
+        (SORTS, ground(), None),
+        (SORTS, ground("postgresql://bench@db1/sbtest"), "it would set sort_buffer_size for all"),
+        (ASYNC, ground("postgresql://bench@db1/sbtest"), None),
         (USERS, ground(), None),
         (SYNCS, ground(may_change=True), "commits made meanwhile might be lost: loadstone run"),
         (SYNCS, ground(may_change=True, is_ours=True), None),
@@ -89,6 +94,26 @@ def test_what_is_not_safe_here_is_not_tried(trial: Trial, where: Ground, said: s
     assert (refused is None) == (said is None)
     assert refused is None or (said or "") in refused.why
     assert refused is None or refused.wants_yes == refused.why.endswith("--yes")
+
+
+@pytest.mark.parametrize(
+    ("where", "by_sessions"),
+    [
+        (ground(), True),
+        (ground(is_ours=True, may_change=True), False),
+        (ground(None, sandbox=SANDBOX), False),
+    ],
+)
+def test_what_sessions_may_set_is_set_by_the_loads_own_on_a_server_of_others(
+    where: Ground, *, by_sessions: bool
+) -> None:
+    spent = timing(SORTS, least_seconds(SORTS))
+    before, changed = experiment_of("sort-spill", SORTS, 4, where, spent).factors[0].levels
+    assert not before.dynamic
+    assert not before.per_session
+    values = {"sort_buffer_size": "4194304"}
+    assert changed.per_session == (values if by_sessions else {})
+    assert changed.dynamic == ({} if by_sessions else values)
 
 
 def test_a_workload_that_fills_its_tables_anew_is_not_tried() -> None:

@@ -118,6 +118,8 @@ def test_locks_that_are_waited_for_are_not_held() -> None:
     waits = {kind: found[f"pg_locks.waiting.{kind}"] for kind in ("relation", "tuple", "other")}
     assert waits == {"relation": 1.0, "tuple": 2.0, "other": 1.0}
     assert found["pg_locks.most_of_a_session"] == 7.0
+    shared = {kind: found[f"pg_locks.shared.{kind}"] for kind in ("relation", "rows")}
+    assert shared == {"relation": 2.0, "rows": 2.0}
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,6 @@ def test_each_release_starts_crashes_and_starts_again(state: Path, name: str) ->
         ({"settings": {"wal_level": "minimal"}}, "requires wal_level"),
         ({"settings": {"port": "5432"}}, "--set port: a sandbox chooses that itself"),
         ({"settings": {"Listen_Addresses": "*"}}, "--set Listen_Addresses: a sandbox chooses that"),
-        ({"replica": True}, "cannot have a replica yet"),
         ({"auth": ("ed25519",)}, "postgresql has no ed25519"),
         ({"database": "a" * 64}, "too long"),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import is_full, is_shared
+from loadstone.diagnosis.cpu import is_shared
 from loadstone.diagnosis.holds import (
     CLIENT,
     CORES,
@@ -20,6 +20,7 @@ from loadstone.diagnosis.holds import (
     Slot,
 )
 from loadstone.diagnosis.locked_rows import Hold, hold_of, with_waits, with_waits_counted_elsewhere
+from loadstone.diagnosis.users_time import starved
 from loadstone.model.account import Account, Place
 from loadstone.model.finding import Claim, Finding
 
@@ -114,10 +115,10 @@ def claimed(found: Sequence[tuple[Finding, Holds]], case: Case) -> list[Held]:
     # Rules look at the first target, an account is of all.
     account = None if case.step.other_targets else case.step.account
     if account is None:
-        times = _parted(_estimated(found), _starved(case))
+        times = _parted(_estimated(found), starved(case))
         return _shared_out([(one, _as_said(holds)) for one, holds in found], times)
     there = [(one, _in_view(holds, account, case)) for one, holds in found]
-    held = _shared_out(there, _parted(_times(account), _starved(case)), hold_of(case))
+    held = _shared_out(there, _parted(_times(account), starved(case)), hold_of(case))
     busy = 1.0 - account.share_of("idle")
     return [replace(_with_claims(one), busy=busy) for one in _with_words(held)]
 
@@ -154,17 +155,6 @@ def _parted(times: Times, starved: float) -> Times:
             parted[slot] = starved * times[place]
             parted[place] -= parted[slot]
     return parted
-
-
-def _starved(case: Case) -> float:
-    """Of its time with the users' answers, the part in which the generator waits for a core.
-
-    It is the server's cores that it waits for where they share a host; 0 to 1.
-    """
-    waits, works = case.generator("run_delay_share"), case.generator("cpu_share")
-    if not waits or works is None or not is_shared(case) or not is_full(case):
-        return 0.0
-    return waits / (waits + works)
 
 
 def _estimated(found: Iterable[tuple[Finding, Holds]]) -> Times:

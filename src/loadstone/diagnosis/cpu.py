@@ -118,9 +118,13 @@ def outside(case: Case) -> float | None:
 
 
 def _outside_by_looks(case: Case) -> float | None:
-    away = case.time_at("generator", "answer unread", "connecting", "way")
-    idle = case.time_at("idle") or 0.0
-    return None if away is None or idle >= 1.0 else min(away / (1.0 - idle), 1.0)
+    away = case.time_at("generator", "answer unread", "connecting")
+    way, idle = case.time_at("way"), case.time_at("idle") or 0.0
+    if away is None or way is None or idle >= 1.0:
+        return None
+    # What is sent to a stopped server is there, but no look sees that: they wait as well.
+    way *= 1.0 - min(case.host_mean("process.stopped") or 0.0, 1.0)
+    return min((away + way) / (1.0 - idle), 1.0)
 
 
 def _under_way(case: Case) -> float:

@@ -73,6 +73,7 @@ _UNLIMITED = frozenset({"cpu-throttled", "cpu-pinned"})
 _ENDED_ON_POSTGRESQL = frozenset(
     {
         "autovacuum-behind",
+        "bloated-tables",
         "checkpoints-asked-for",
         "connection-storm",
         "dead-rows",

@@ -87,6 +87,10 @@ WHY: Mapping[str, Message] = {
         "not by --prove: clients decide when they open connections; let them keep theirs, or put a "
         "pooler before the server, and run again"
     ),
+    "bloated-tables": say(
+        "not by --prove, which rewrites no table: do so by hand, run again, and compare both runs "
+        "with loadstone compare"
+    ),
     "hot-updates-lost": _INDEXES,
     "unused-indexes": _INDEXES,
     "sequences": say(

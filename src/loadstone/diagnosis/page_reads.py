@@ -8,6 +8,7 @@ from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import PAGE_READS, Holds, parts_of
 from loadstone.diagnosis.locked_rows import due_to
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Percent
 from loadstone.model.message import Message, say
@@ -96,10 +97,8 @@ def reading_holds(case: Case) -> Holds | None:
 
 def reading_time(case: Case) -> float | None:
     """The share of the users' time in which pages are read; `None` without an account."""
-    account, parts = case.step.account, reading_parts(case)
-    if account is None or not parts:
-        return None
-    return sum(part * account.share_of(place) for place, part in parts.items())
+    parts = reading_parts(case)
+    return time_of(case, parts) if parts else None
 
 
 def reading_share(case: Case) -> float | None:

@@ -2,7 +2,9 @@
 
 A trial whose change needs no restart is measured on the run's own server, if that still exists;
 otherwise, and if a start-up variable is changed, on a throwaway server that is started and filled
-as the run's was. Variables are set and restored by `lab.variables`, as for experiments.
+as the run's was. Variables are set and restored by `lab.variables`, as for experiments. On a server
+that others use, the load's sessions set them for themselves where each session may: that reaches
+nobody else, and takes neither consent nor rights.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.engine import WorkloadInfo
-from loadstone.experiments.variants import client_of, protocol_of
+from loadstone.experiments.variants import client_of, protocol_of, with_own_variables
 from loadstone.families import family_of
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.experiment import (
@@ -89,6 +91,13 @@ class Ground:
     is_ours: bool = False
     """Whether it is a throwaway server, with no data of others."""
 
+    def is_set_by_sessions(self, trial: Trial) -> bool:
+        """Whether the load's own sessions set what the trial changes, and nobody else has it."""
+        if trial.kind != "dynamic" or self.target is None or self.is_ours:
+            return False
+        own = family_of(self.target).own_variables
+        return all(setting.name in own for setting in trial.settings)
+
     def restarts(self, trial: Trial) -> bool:
         """Whether the trial starts a server of its own."""
         return trial.kind == "start" or self.target is None or bool(self.given_at_start(trial))
@@ -140,7 +149,7 @@ class Repeated:
         if variant.levels and variant.levels[0][1].name == CHANGED:
             for setting in self.trial.settings if self.trial.kind == "client" else ():
                 drive = _with(drive, setting)
-        return drive
+        return with_own_variables(drive, variant)
 
 
 def _with(drive: Drive, setting: Setting) -> Drive:
@@ -211,7 +220,7 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         # server.
         fits = ground.sandbox and (plain or trial.kind != "users")
         return None if fits else Refused(say("the run's server is gone"))
-    if ground.target is None or ground.is_ours:
+    if ground.target is None or ground.is_ours or ground.is_set_by_sessions(trial):
         return None
     place = ground.target.place
     if trial.kind == "dynamic":
@@ -349,7 +358,8 @@ def experiment_of(
     own = ground.restarts(trial)
     common = client_options(ground.plan.targets[0]) if own else None
     given = ground.given_at_start(trial) if own else {}
-    levels = _levels(trial, common, given)
+    by_sessions = ground.is_set_by_sessions(trial)
+    levels = _levels(trial, common, given, by_sessions=by_sessions)
     more = (int(trial.settings[0].value),) if trial.kind == "users" else ()
     factors = () if trial.kind in ("users", "again") else (Factor(name=FACTOR, levels=levels),)
     return Experiment(
@@ -378,7 +388,7 @@ def _without(sandbox: SandboxChoice | None, given: Mapping[str, str]) -> Sandbox
 
 
 def _levels(
-    trial: Trial, common: ClientOptions | None, given: Mapping[str, str]
+    trial: Trial, common: ClientOptions | None, given: Mapping[str, str], *, by_sessions: bool
 ) -> tuple[Level, Level]:
     """The unchanged and the changed load; `common`: the client options for a server of its own.
 
@@ -387,6 +397,8 @@ def _levels(
     before = Level(name=BEFORE, client=common, dynamic=dict(given))
     values = {setting.name: setting.value for setting in trial.settings}
     match trial.kind:
+        case "dynamic" if by_sessions:
+            return before, Level(name=CHANGED, client=common, per_session=values)
         case "dynamic":
             return before, Level(name=CHANGED, client=common, dynamic=values)
         case "start":

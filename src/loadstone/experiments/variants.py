@@ -171,7 +171,11 @@ def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard
     }
     if experiment.rates or (experiment.search and experiment.search.objective):
         update["arrival"] = Open()
-    drive = experiment.drive.model_copy(update=update)
+    return with_own_variables(experiment.drive.model_copy(update=update), variant)
+
+
+def with_own_variables(drive: Drive, variant: Variant) -> Drive:
+    """With the variables that each session of a variant sets for itself."""
     if not variant.per_session:
         return drive
     session = drive.session.model_copy(update={"variables": variant.per_session})

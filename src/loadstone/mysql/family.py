@@ -42,6 +42,7 @@ from loadstone.mysql.schemas import (
 )
 from loadstone.mysql.session import (
     bound_lock_waits,
+    own_variables,
     session_statements,
     set_in_session,
     take_snapshot,
@@ -103,6 +104,7 @@ __all__ = [
     "mark_ready",
     "names_made",
     "number_of",
+    "own_variables",
     "persisted_variables",
     "put_variable_back",
     "read_schema",

@@ -19,6 +19,9 @@ from loadstone.servers.written_number import number
 LONGEST_LOCK_WAIT_S = 50
 """Shorter than a statement's limit, so that the server reports the wait and cleans up."""
 
+own_variables = frozenset({"max_heap_table_size", "sort_buffer_size", "tmp_table_size"})
+"""Variables of trials that each session may set for itself."""
+
 _NO_SUCH_VARIABLE = 1193
 _ANY_ERROR = 1105
 

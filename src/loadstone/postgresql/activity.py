@@ -24,10 +24,11 @@ AT_WORK = ("active", "fastpath function call")
 """States of sessions that execute a statement."""
 
 OF_CLIENTS = (
-    "datid IS NOT NULL AND usesysid IS NOT NULL"
-    " AND coalesce(backend_type, 'client backend') = 'client backend'"
+    "datid IS NOT NULL AND usesysid IS NOT NULL AND (backend_type = 'client backend'"
+    f" OR backend_type IS NULL AND query = '{HIDDEN}')"
 )
-"""Sessions of clients; the type of those that this user may not see is not shown."""
+"""Sessions of clients; the type of those that this user may not see is not shown, nor that of a
+parallel worker that is about to end."""
 
 
 def processes(

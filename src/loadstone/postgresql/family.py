@@ -40,6 +40,7 @@ from loadstone.postgresql.schemas import (
 )
 from loadstone.postgresql.session import (
     bound_lock_waits,
+    own_variables,
     session_statements,
     set_in_session,
     take_snapshot,
@@ -105,6 +106,7 @@ __all__ = [
     "mark_ready",
     "names_made",
     "number_of",
+    "own_variables",
     "persisted_variables",
     "put_variable_back",
     "read_schema",

@@ -13,6 +13,16 @@ from loadstone.servers.errors import TargetError
 LONGEST_LOCK_WAIT_S = 50
 """Shorter than a statement's limit, so that the server reports the wait and cleans up."""
 
+own_variables = frozenset(
+    {
+        "cpu_index_tuple_cost", "cpu_operator_cost", "cpu_tuple_cost",
+        "default_transaction_isolation", "effective_io_concurrency", "enable_bitmapscan",
+        "enable_indexonlyscan", "enable_indexscan", "jit", "max_parallel_workers_per_gather",
+        "plan_cache_mode", "random_page_cost", "seq_page_cost", "synchronous_commit", "work_mem",
+    }
+)  # fmt: skip
+"""Variables of trials that each session may set for itself: the context `user` of pg_settings."""
+
 _UTF8 = ("utf8mb4", "utf8mb3", "utf8")
 """Names for UTF-8 in plans and options, which are MySQL's."""
 

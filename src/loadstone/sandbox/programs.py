@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -158,6 +158,13 @@ class ServerPrograms(Protocol):
         self, place: Place, command: Sequence[str], login: Endpoint, asked: Mapping[str, str]
     ) -> tuple[set[str], dict[str, str]]:
         """All users that the server has, and its values of the variables that were set."""
+
+    @property
+    def copy_primary(self) -> Callable[[Place, ServerBinary, Path], None] | None:
+        """Makes a replica's data folder from its running primary; raises `SandboxError`.
+
+        `None`: a replica starts with data of its own, as its primary did.
+        """
 
     def connect_replica(
         self, primary: Endpoint, replica: Endpoint, binary: ServerBinary, primary_port: int

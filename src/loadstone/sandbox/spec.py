@@ -34,6 +34,7 @@ class SandboxSpec(Frozen):
     database: str = Field(default="sbtest", pattern=r"[A-Za-z0-9_]{1,64}")
     replica: bool = False
     semi_sync: bool = False
+    """Whether commits wait for the replica."""
     pooler: str | None = None
     """The connection pooler in front of the server; `None`: none."""
     pooler_settings: dict[str, str] = {}

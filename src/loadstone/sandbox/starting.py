@@ -74,12 +74,7 @@ def _start_one(
     folder, state = _reserve(spec, binary, users, primary)
     try:
         check_room(folder)
-        if spec.data is None:
-            copy_template(binary, folder / "data")
-        else:
-            copy_folder(spec.data, folder / "data")
-        if PROGRAMS[binary.family].refuses_root:
-            give(folder / "data")
+        _make_data(spec, binary, folder / "data", primary)
         (folder / "tmp").mkdir(mode=0o700)
         if spec.tls:
             make_certificates(folder / "tls", PROGRAMS[binary.family].keys_of(binary))
@@ -90,6 +85,20 @@ def _start_one(
     except BaseException:  # also Ctrl-C
         remove(folder, read_state(folder) or state)
         raise
+
+
+def _make_data(
+    spec: SandboxSpec, binary: ServerBinary, datadir: Path, primary: Sandbox | None
+) -> None:
+    programs = PROGRAMS[binary.family]
+    if primary is not None and programs.copy_primary is not None:
+        programs.copy_primary(place_of(primary.folder, primary.state), binary, datadir)
+    elif spec.data is None:
+        copy_template(binary, datadir)
+    else:
+        copy_folder(spec.data, datadir)
+    if programs.refuses_root:
+        give(datadir)
 
 
 def _reserve(

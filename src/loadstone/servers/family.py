@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -242,6 +242,10 @@ class Family(Protocol):
 
     def set_in_session(self, connection: Connection, target: Target, name: str, value: str) -> None:
         """Set a variable, with its value as in a file, for this connection alone."""
+
+    @property
+    def own_variables(self) -> Set[str]:
+        """Variables of trials that each session may set for itself, whoever its user is."""
 
     def words_of_session(self, name: str, value: str) -> str:
         """The statement that sets a variable, with its value as in a file, for one session."""

@@ -9,6 +9,7 @@ from diagnose.examples import Example
 from diagnose.of_postgresql.figures import Figures, a_case, at
 from diagnose.of_postgresql.tables import a_table
 from loadstone.diagnosis.rules.postgresql import (
+    bloated_tables,
     dead_rows,
     hot_updates,
     long_transaction,
@@ -46,6 +47,9 @@ _ENTRIES = (
 )
 _LED = a_table(dead_before=8000, dead=9000, page_visits=25_000_000, indexes=_ENTRIES)
 _ALONE = a_table(dead_before=8000, dead=9000, page_visits=150_000, indexes=_ENTRIES)
+_BLOATED = {"live": 200, "dead_before": 0, "dead": 0, "updated": 0, "fetched": 0, "indexes": ()}
+_EMPTY = a_table(scanned=400_000, pages=4000, page_visits=80_000_000, **_BLOATED)
+_DENSE = a_table(scanned=80_000_000, pages=4, page_visits=1_600_000, **_BLOATED)
 _LOST = a_table(updated=2_000_000, hot_updated=0)
 
 
@@ -137,6 +141,13 @@ EXAMPLES = (
         hot_updates.RULE,
         a_case(seen(spots(_LOST), **_updating("c"))),
         a_case(seen(spots(a_table(updated=2_000, hot_updated=0)))),
+        a_case(seen(None)),
+        needs=_VIEWS,
+    ),
+    Example(
+        bloated_tables.RULE,
+        a_case(seen(spots(_EMPTY))),
+        a_case(seen(spots(_DENSE))),
         a_case(seen(None)),
         needs=_VIEWS,
     ),

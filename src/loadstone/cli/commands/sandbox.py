@@ -143,7 +143,7 @@ def _still_waiting(server: str, *, quiet: bool) -> Iterator[None]:
 @option(
     "--semi-sync",
     is_flag=True,
-    help=say("With --replica: commits wait for the replica (semi-synchronous replication)."),
+    help=say("With --replica: commits wait until the replica has them."),
 )
 @option(
     "--max-connections",

@@ -34,5 +34,9 @@ def judge(case: Case) -> Finding | None:
 
 
 RULE = Rule(
-    "server-paused", say("somebody stops the server's process"), judge, holds=part_of(*SERVER)
+    "server-paused",
+    say("somebody stops the server's process"),
+    judge,
+    # A look waits until the server goes on, and then what was sent to it meanwhile is on its way.
+    holds=part_of(*SERVER, "way"),
 )

@@ -49,6 +49,8 @@ tables for as long as it runs.
 """
 
 MOST_LOCKS = "pg_locks.most_of_a_session"
+SHARED_BY_TABLES = "pg_locks.shared.relation"
+SHARED_BY_ROWS = "pg_locks.shared.rows"
 
 _STATES_KEPT = 16
 _LONGEST_STATE = 60
@@ -65,6 +67,8 @@ _WORKERS = {
     _STANDBY: "walsenders",
 }
 _LOCK_KINDS = ("relation", "extend", "transactionid", "tuple", "virtualxid", "advisory")
+_OF_ROWS = ("transactionid", "tuple")
+"""Who waits for a row waits for the end of a transaction, and for a turn at the row before."""
 
 
 class Alike(NamedTuple):
@@ -112,6 +116,8 @@ def hides(rows: Iterable[Sequence[object]]) -> bool:
 def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
     """Gauges of the rows of `LOCKS`: held, held without the shared table, waited for by kind.
 
+    In the shared table are those of tables that have no place of their own, and all of rows.
+
     Of a session's locks those of tables and indexes are counted, which have places of their own:
     zero as well if no session of the load was seen.
     """
@@ -119,6 +125,7 @@ def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
         ("pg_locks.held", "pg_locks.fastpath", "pg_locks.waiting", MOST_LOCKS), 0.0
     )
     gauges |= {f"pg_locks.waiting.{kind}": 0.0 for kind in (*_LOCK_KINDS, "other")}
+    gauges |= dict.fromkeys((SHARED_BY_TABLES, SHARED_BY_ROWS), 0.0)
     for row in rows:
         kind, (total, waiting, fast, most) = str(row[0]), (float(str(one)) for one in row[1:])
         gauges["pg_locks.held"] += total - waiting
@@ -126,6 +133,8 @@ def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
         gauges["pg_locks.waiting"] += waiting
         gauges[MOST_LOCKS] = most if kind == "relation" else gauges[MOST_LOCKS]
         gauges[f"pg_locks.waiting.{kind if kind in _LOCK_KINDS else 'other'}"] += waiting
+        gauges[SHARED_BY_TABLES] += total - fast if kind == "relation" else 0.0
+        gauges[SHARED_BY_ROWS] += total if kind in _OF_ROWS else 0.0
     return gauges
 
 

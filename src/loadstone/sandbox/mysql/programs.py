@@ -79,6 +79,7 @@ __all__ = [
     "clients_of",
     "command_line",
     "connect_replica",
+    "copy_primary",
     "datadir_option",
     "durable",
     "elsewhere",
@@ -133,6 +134,8 @@ worker_title = None
 clean_end = signal.SIGTERM
 quick_end = signal.SIGTERM
 """There is no faster one but SIGKILL."""
+copy_primary = None
+"""Both servers of a sandbox run the same first statements."""
 
 
 def socket_file(port: int) -> str:

@@ -14,6 +14,7 @@ from loadstone.sandbox.postgresql.accounts import first_statements, login_rules
 from loadstone.sandbox.postgresql.binaries import sibling
 from loadstone.sandbox.postgresql.log import error_of
 from loadstone.sandbox.postgresql.options import datadir_option
+from loadstone.sandbox.postgresql.replication import is_copy
 from loadstone.sandbox.postgresql.running import run_program
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.unprivileged import give, words_as_user
@@ -58,9 +59,13 @@ def prepare_first_start(
 ) -> tuple[str, ...]:
     """Make users and database while no server runs; the first start needs no other options.
 
+    A standby has them from its primary.
+
     Raises:
         SandboxError: the server refuses a statement; quotes its reason.
     """
+    if is_copy(place.datadir):
+        return ()
     rules = place.datadir / "pg_hba.conf"
     rules.write_text(login_rules(accounts))
     give(rules)

@@ -36,6 +36,9 @@ _OF_THE_SANDBOX = frozenset(
 )
 """Parameters that say where the server is: with others it could not be found."""
 
+_WAITED_FOR = "synchronous_standby_names"
+"""The standbys that commits wait for; none by default."""
+
 _FILES = 4096
 """More than each of its processes opens by default (`max_files_per_process`, 1000)."""
 
@@ -48,12 +51,15 @@ _ENGLISH = ("-c", "lc_messages=C")
 def settings_of(spec: SandboxSpec, binary: ServerBinary, role: str) -> dict[str, str]:
     """The server's parameters for this spec; requested settings come last and win."""
     connections = str(spec.max_connections or DEFAULT_CONNECTIONS)
-    return {**DURABLE, "max_connections": connections, **spec.settings}
+    settings = {**DURABLE, "max_connections": connections}
+    if spec.semi_sync and role == "primary":
+        settings[_WAITED_FOR] = "*"
+    return settings | spec.settings
 
 
-def settings_again(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings for another server with these values."""
-    return dict(settings)
+def settings_again(settings: Mapping[str, str]) -> dict[str, str] | None:
+    """The settings for another server with these values; `None`: it waited for a standby."""
+    return None if settings.get(_WAITED_FOR) else dict(settings)
 
 
 def command_line(

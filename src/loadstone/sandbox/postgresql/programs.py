@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from loadstone.model.message import say
-from loadstone.model.target import Endpoint
 from loadstone.sandbox.binary import ServerBinary
-from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.postgresql.accounts import check_methods, make_accounts, methods
 from loadstone.sandbox.postgresql.binaries import (
     cached,
@@ -64,6 +61,7 @@ from loadstone.sandbox.postgresql.options import (
     settings_of,
 )
 from loadstone.sandbox.postgresql.pgbouncer import NAME, check_pooler, prepare_pooler
+from loadstone.sandbox.postgresql.replication import connect_replica, copy_primary
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.unprivileged import words_as_user
 
@@ -81,6 +79,7 @@ __all__ = [
     "clients_of",
     "command_line",
     "connect_replica",
+    "copy_primary",
     "datadir_option",
     "durable",
     "elsewhere",
@@ -149,24 +148,8 @@ def check(binary: ServerBinary, spec: SandboxSpec) -> None:
     Raises:
         SandboxError: names the problem and the alternative.
     """
-    if spec.replica:
-        raise _no_replica()
     check_methods(spec.auth)
     check_database(spec.database)
     check_pooler(spec.pooler, spec.pooler_settings)
     words_as_user()
     check_settings(binary, spec.settings)
-
-
-def connect_replica(
-    primary: Endpoint, replica: Endpoint, binary: ServerBinary, primary_port: int
-) -> None:
-    """Refuse, as `check` does."""
-    raise _no_replica()
-
-
-def _no_replica() -> SandboxError:
-    return SandboxError(
-        say("a throwaway PostgreSQL cannot have a replica yet"),
-        say("leave --replica out, or give the address of a server that has one"),
-    )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from loadstone.analyse.cores import client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
+
+STATEMENT_S = 1e-6
+"""[P] Least CPU of a statement in a procedure, such as an assignment."""
 
 INSIDE = 0.2
 """[P] Share of the statements that the server executes."""
@@ -24,9 +28,13 @@ def judge(case: Case) -> Finding | None:
     every, sent = case.needed(case.rate("queries")), case.needed(case.rate("questions"))
     # Queries also counts preparing and closing statements, Questions does not.
     inside = every - sent - 2 * (case.rate("com_stmt_prepare") or 0.0)
+    called = case.rate("com_call_procedure") or 0.0
+    if called:
+        # Other clients' procedures execute as many as their work on a core is enough for.
+        inside -= client_cores(case.step) / STATEMENT_S
     if inside < max(FEWEST, INSIDE * every):
         return None
-    if (case.rate("com_call_procedure") or 0.0) >= CALLED * inside:
+    if called >= CALLED * inside:
         return None
     part = inside / every
     return Finding(

@@ -16,6 +16,7 @@ from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import wal
 from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -32,7 +33,7 @@ def judge(case: Case) -> Finding | None:
     delay_s = case.needed(case.number("commit_delay")) / 1e6
     if not delay_s or not wal.is_waited_for(case):
         return None
-    share = case.needed(_share(case))
+    share = case.needed(time_of(case, _parts(case)))
     if share + due_to(case, *_PLACES) < SHARE:
         return None
     commits = case.commits()
@@ -61,13 +62,6 @@ def judge(case: Case) -> Finding | None:
         ),
         trial=dynamic(case, {"commit_delay": "0"}, say("waiting for more commits")),
     )
-
-
-def _share(case: Case) -> float | None:
-    account, parts = case.step.account, _parts(case)
-    if case.time_at(*_PLACES) is None or account is None:
-        return None
-    return sum(part * account.share_of(place) for place, part in parts.items())
 
 
 def in_group(case: Case) -> float:

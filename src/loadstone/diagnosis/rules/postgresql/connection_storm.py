@@ -11,6 +11,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -34,7 +35,7 @@ COUNTER = "connections"
 def judge(case: Case) -> Finding | None:
     """Connections opened a second, and the users' time that goes into opening them."""
     opened = case.needed(_opened(case))
-    share = case.needed(_share(case, opened))
+    share = case.needed(time_of(case, _parts(case, opened)))
     if opened < FEWEST or share < MATTERS or not case.tps:
         return None
     return Finding(
@@ -125,13 +126,6 @@ def _parts(case: Case, opened: float) -> Mapping[Place, float]:
         return {"connecting": 1.0}
     all_of_them = cores.users + (cores.others or 0.0) + (cores.own or 0.0)
     return {"connecting": 1.0, "waiting for a core": used / all_of_them}
-
-
-def _share(case: Case, opened: float) -> float | None:
-    account = case.step.account
-    if case.time_at("connecting") is None or account is None:
-        return None
-    return sum(part * account.share_of(place) for place, part in _parts(case, opened).items())
 
 
 def _holds(case: Case) -> Holds | None:

@@ -13,7 +13,8 @@ from loadstone.diagnosis.context import Case, Missing
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import long_transaction, page_images, versions
+from loadstone.diagnosis.rules.postgresql import long_transaction, versions
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
@@ -31,7 +32,7 @@ def judge(case: Case) -> Finding | None:
     """Dead versions that statements come past, and whether autovacuum should have removed them."""
     found = case.needed(versions.tables(case))
     met = case.needed(versions.visits(case))
-    share = case.needed(page_images.time_of(case, _parts(case, met)))
+    share = case.needed(time_of(case, _parts(case, met)))
     worst = max(found, key=versions.visited, default=None)
     if worst is None or not worst.dead or not case.tps or _is_kept(case):
         return None

@@ -13,6 +13,7 @@ from loadstone.diagnosis.holds import CORES, Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images, wal_size
 from loadstone.diagnosis.rules.postgresql.page_images import Images, Work
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Percent
 from loadstone.model.figure import Seconds as Time
 from loadstone.model.finding import Finding
@@ -23,7 +24,7 @@ def judge(case: Case) -> Finding | None:
     """The images after most checkpoints, and the pages of these: somebody asked for them."""
     found = case.needed(page_images.images(case))
     asked = case.needed(page_images.asked_for(case))
-    share = case.needed(page_images.time_of(case, page_images.parts(case, _work(case, found))))
+    share = case.needed(time_of(case, page_images.parts(case, _work(case, found))))
     if not case.tps or share < page_images.MATTERS or not wal_size.is_forced(case, found):
         return None
     return Finding(

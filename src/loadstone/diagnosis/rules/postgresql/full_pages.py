@@ -11,6 +11,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images, wal_size
 from loadstone.diagnosis.rules.postgresql.page_images import Images, Work
 from loadstone.diagnosis.trials import REFILLS_S, dynamic, postgresql_major
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Percent
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.message import Message, plain, say, say_in, sentences
@@ -45,7 +46,7 @@ def judge(case: Case) -> Finding | None:
     """Images take the users' time, and the step asked for no checkpoint."""
     found = case.needed(page_images.images(case))
     parts = page_images.parts(case, _work(case, found))
-    share = case.needed(page_images.time_of(case, parts))
+    share = case.needed(time_of(case, parts))
     if not case.tps or share < page_images.MATTERS:
         return None
     if wal_size.is_forced(case, found) or wal_size.judge(case):

@@ -15,7 +15,8 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import long_transaction, page_images, versions
+from loadstone.diagnosis.rules.postgresql import long_transaction, versions
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Evidence, Finding
@@ -59,7 +60,7 @@ def judge(case: Case) -> Finding | None:
     """Updates of a table that are written to all of its indexes, and why."""
     found = case.needed(versions.tables(case))
     lost = case.needed(_lost(case))
-    share = case.needed(page_images.time_of(case, _parts(case, lost)))
+    share = case.needed(time_of(case, _parts(case, lost)))
     worst = max(found, key=_entries, default=None)
     if worst is None or share < MATTERS or _not_hot(worst) < MOST_OF_IT * worst.updated:
         return None

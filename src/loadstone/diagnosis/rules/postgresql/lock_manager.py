@@ -3,12 +3,15 @@
 A session has places of its own for the weak locks of 16 tables and indexes, from version 18 on for
 max_locks_per_transaction. A statement takes one for each table, partition and index that it plans.
 
+Waits for rows are in that table as well: of its waits, the tables have as large a part as of what
+is in it.
+
 Source: https://github.com/postgres/postgres/blob/master/src/backend/storage/lmgr/README
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import time_at
@@ -19,9 +22,21 @@ from loadstone.diagnosis.trials import at_start, postgresql_major
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import plain, say, say_in
 
+_TABLES, _ROWS = "pg_locks.shared.relation", "pg_locks.shared.rows"
+_OF_THE_TABLE = named("LockManager", "lock_manager")
+
+
+def _of_tables(case: Case) -> Mapping[str, float]:
+    """The part of the waits for the shared table that is for locks of tables and indexes."""
+    tables, rows = case.mean(_TABLES), case.mean(_ROWS)
+    if tables is None or not rows:
+        return {}
+    return dict.fromkeys(_OF_THE_TABLE, tables / (tables + rows))
+
+
 _LOCK = Lock(
     "lock-manager",
-    named("LockManager", "LockFastPath", "lock_manager"),
+    (*_OF_THE_TABLE, *named("LockFastPath")),
     say(
         "A session keeps the locks of some tables and indexes by itself (16 before version 18); "
         "for more, all share one table of 16 partitions."
@@ -31,8 +46,8 @@ _LOCK = Lock(
         "clause, drop indexes that nobody uses, keep prepared statements with generic plans; from "
         "version 18 on raise max_locks_per_transaction."
     ),
+    _of_tables,
 )
-
 
 FEWEST_SLOTS = 16
 """FP_LOCK_SLOTS_PER_BACKEND until version 17, from 18 on FP_LOCK_SLOTS_PER_GROUP of proc.h."""
@@ -65,7 +80,7 @@ def most_of_a_session(case: Case) -> float | None:
 
 def evidence(case: Case) -> Iterator[Evidence]:
     """How many locks there are, and the most of one session next to its own places."""
-    for name in ("pg_locks.held", "pg_locks.fastpath"):
+    for name in ("pg_locks.held", "pg_locks.fastpath", _TABLES, _ROWS):
         value = case.mean(name)
         if value is not None:
             yield case.seen(plain(name), value, say_in("unit", "locks"))

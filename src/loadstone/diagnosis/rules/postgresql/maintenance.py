@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import Holds, part_of_waits, parts_of
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import page_images
+from loadstone.diagnosis.users_time import time_of
 from loadstone.diagnosis.waits_for_threads import with_waits_for
 from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
@@ -35,7 +35,7 @@ def judge(case: Case) -> Finding | None:
     """Processes of the server at work on maintenance, and what they take from users."""
     if _at_work(case) < AT_WORK:
         return None
-    share = case.needed(page_images.time_of(case, _parts(case)))
+    share = case.needed(time_of(case, _parts(case)))
     if share < MATTERS:
         return None
     return Finding(

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES
 from loadstone.diagnosis.rules.postgresql.page_reads import page_bytes
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Percent
@@ -164,14 +163,6 @@ def _busy_with(case: Case, pages: float) -> float:
     """
     busy, writes = case.host("disk_busy"), case.host("disk_write_iops")
     return min(pages / writes, 1.0) * min(busy, 1.0) if busy and writes else 0.0
-
-
-def time_of(case: Case, found: Mapping[Place, float]) -> float | None:
-    """The share of the users' time that such parts are; `None` without an account."""
-    account = case.step.account
-    if case.time_at(*CORES) is None or account is None:
-        return None
-    return sum(part * account.share_of(place) for place, part in found.items())
 
 
 def _first(names: tuple[str, ...], of: Callable[[str], float | None]) -> float | None:

@@ -12,6 +12,7 @@ from loadstone.analyse.postgresql.settings import size_of
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import Holds, priced
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 
 COPY_CPU_S = 3e-6
@@ -118,10 +119,9 @@ def reading_holds(case: Case) -> Holds | None:
 
 def reading_time(case: Case) -> float | None:
     """The share of the users' time in which pages are read; `None` without an account."""
-    account, parts = case.step.account, reading_parts(case)
-    if case.time_at("disk read") is None or account is None or not parts:
-        return None
-    return sum(part * account.share_of(place) for place, part in parts.items())
+    parts = reading_parts(case)
+    time = time_of(case, parts)
+    return time if parts else None
 
 
 def kept(case: Case) -> float | None:

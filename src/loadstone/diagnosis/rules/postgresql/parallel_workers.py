@@ -12,6 +12,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import CORES, Holds, parts_of, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
@@ -139,10 +140,9 @@ def _remedies(case: Case) -> Iterator[Message]:
 
 def _share(case: Case) -> float | None:
     """The share of the users' time; without an account that of the users' states."""
-    account, parts = case.step.account, _parts(case)
-    if account is None:
+    if case.step.account is None:
         return _seen(case.states() or {}, _WAITS) / case.users
-    return sum(part * account.share_of(place) for place, part in parts.items())
+    return time_of(case, _parts(case))
 
 
 def _parts(case: Case) -> dict[Place, float]:

@@ -18,11 +18,11 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import (
     counted,
     lock_manager,
-    page_images,
     plan_cache,
     versions,
 )
 from loadstone.diagnosis.trials import client, dynamic
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -35,7 +35,7 @@ SHARE = 0.1
 def judge(case: Case) -> Finding | None:
     """The server's own clock says how long it plans; a setting that wants it is another cause."""
     users = case.needed(counted.planning(case))
-    share = case.needed(page_images.time_of(case, _parts(case)))
+    share = case.needed(time_of(case, _parts(case)))
     if share < SHARE or plan_cache.is_forced(case):
         return None
     return Finding(

@@ -17,8 +17,9 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import page_images, versions
+from loadstone.diagnosis.rules.postgresql import versions
 from loadstone.diagnosis.rules.postgresql.latches import Lock, contended, named
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.hot_spots import SequenceVisits
@@ -106,7 +107,7 @@ def judge(case: Case) -> Finding | None:
 
 def _with_work(case: Case, found: Finding | None) -> Finding | None:
     """The finding of the waits, with what the visits take of the cores, as far as that is known."""
-    taken = page_images.time_of(case, parts_of_work(case, _cores(case)))
+    taken = time_of(case, parts_of_work(case, _cores(case)))
     if found is None or found.share is None or not taken:
         return found
     said = say("The visits themselves take {share} of the users' time.", share=Percent(taken))

@@ -11,6 +11,7 @@ from loadstone.diagnosis.holds import CORES, Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted, page_reads
 from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -40,7 +41,7 @@ def judge(case: Case) -> Finding | None:
     """What the files take: on cores by their bytes, and the waits for reads and writes of them."""
     if not case.needed(_counted(case, _BYTES)) or not case.tps:
         return None
-    share = case.needed(_share(case))
+    share = case.needed(time_of(case, _parts(case)))
     if share < MATTERS:
         return None
     return Finding(
@@ -78,13 +79,6 @@ def _parts(case: Case) -> Mapping[Place, float]:
         "disk write": min(moved / written, 1.0) if written else 0.0,
         "disk read": moved / (moved + pages) if moved else 0.0,
     }
-
-
-def _share(case: Case) -> float | None:
-    account, parts = case.step.account, _parts(case)
-    if case.time_at(*CORES) is None or account is None:
-        return None
-    return sum(part * account.share_of(place) for place, part in parts.items())
 
 
 def _said(case: Case, share: float) -> Iterator[Message]:

@@ -17,8 +17,9 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import page_images, wal
+from loadstone.diagnosis.rules.postgresql import wal
 from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Joined, plain, say, say_in
@@ -60,7 +61,7 @@ def judge(case: Case) -> Finding | None:
     """Readings of the clock times what one costs."""
     case.needed(case.variable("track_io_timing"))
     costs = _costs(case)
-    share = case.needed(page_images.time_of(case, parts_of_work(case, sum(costs.values()))))
+    share = case.needed(time_of(case, parts_of_work(case, sum(costs.values()))))
     if share < MATTERS:
         return None
     total = sum(costs.values())

@@ -14,7 +14,8 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import hot_updates, page_images, versions
+from loadstone.diagnosis.rules.postgresql import hot_updates, versions
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Finding
@@ -29,7 +30,7 @@ def judge(case: Case) -> Finding | None:
     """Entries a second in indexes of which no entry was read, times what writing one takes."""
     found = case.needed(versions.tables(case))
     entries = case.needed(_entries(case))
-    share = case.needed(page_images.time_of(case, _parts(case, entries)))
+    share = case.needed(time_of(case, _parts(case, entries)))
     worst = max(found, key=_written, default=None)
     if worst is None or share < MATTERS:
         return None

@@ -134,17 +134,27 @@ def in_scans_of(one: TableVersions) -> float:
 
 
 def pages_of(one: TableVersions) -> float:
-    """The part of the pages in scans that dead versions fill.
+    """The part of the pages in scans that dead versions fill."""
+    everything = one.live + dead_of(one)
+    if not one.scanned or not everything:
+        return 0.0
+    return _pages_scanned(one) * dead_of(one) / everything
+
+
+def empty_pages_of(one: TableVersions) -> float:
+    """The pages in scans beyond one for each row and dead version in them."""
+    return max(_pages_scanned(one) - one.scanned - in_scans_of(one), 0.0)
+
+
+def _pages_scanned(one: TableVersions) -> int:
+    """Pages that scans looked at.
 
     Rows that indexes lead to, and changes, have page accesses of their own: a change comes to the
     page of the old version twice, and to that of the new one.
     """
     changes = 3 * one.updated + 2 * one.deleted + one.inserted
     entries = max(sum(index.entries for index in one.indexes), one.fetched)
-    everything = one.live + dead_of(one)
-    if not one.scanned or not everything:
-        return 0.0
-    return max(one.page_visits - entries - changes, 0) * dead_of(one) / everything
+    return max(one.page_visits - entries - changes, 0)
 
 
 def by_entries_of(one: TableVersions) -> float:

@@ -17,6 +17,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images
 from loadstone.diagnosis.rules.postgresql.page_images import Images, Work
 from loadstone.diagnosis.trials import REFILLS_S, dynamic
+from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.figure import Seconds as Time
 from loadstone.model.finding import Finding, Trial
@@ -68,7 +69,7 @@ def judge(case: Case) -> Finding | None:
     if not asked or not found.wal_bytes or not case.tps:
         return None
     wider = spacing(case, found, size, timeout_s)
-    share = case.needed(page_images.time_of(case, page_images.parts(case, wider.saved)))
+    share = case.needed(time_of(case, page_images.parts(case, wider.saved)))
     if wider.fills_s >= timeout_s or share < page_images.MATTERS or is_forced(case, found):
         return None
     return Finding(
