@@ -28,7 +28,7 @@ def starved(case: Case) -> float:
 def time_of(case: Case, parts: Mapping[Place, float]) -> float | None:
     """The share of the users' time that these parts of places are; `None`: there is no account.
 
-    Whoever has a part of the wait for a core has that part of the generator's wait for one as well.
+    A part of the wait for a core is that part of the generator's wait for one as well.
     """
     if case.time_at(*parts) is None or (account := case.step.account) is None:
         return None

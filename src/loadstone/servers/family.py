@@ -245,7 +245,7 @@ class Family(Protocol):
 
     @property
     def own_variables(self) -> Set[str]:
-        """Variables of trials that each session may set for itself, whoever its user is."""
+        """Variables of trials that each session may set for itself, without any rights."""
 
     def words_of_session(self, name: str, value: str) -> str:
         """The statement that sets a variable, with its value as in a file, for one session."""

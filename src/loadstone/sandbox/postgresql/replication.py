@@ -23,6 +23,11 @@ _COPYING_S = 300
 _LINK_S = 30.0
 _POLL_S = 0.02
 
+_FOLLOWS = (
+    "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn IS NOT NULL"
+)
+"""Until a standby has said what it has on disk, no commit waits for it."""
+
 _MARK = "standby.signal"
 """The file that makes a server a standby at its start."""
 
@@ -63,7 +68,7 @@ def connect_replica(
     deadline = time.monotonic() + _LINK_S
     with connect(primary) as connection, connection.cursor() as cursor:
         while True:
-            cursor.execute("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
+            cursor.execute(_FOLLOWS)
             row = cursor.fetchone()
             if row is not None and row[0]:
                 return

@@ -57,7 +57,7 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.7,
         remedy=say(
-            "Write {table} anew: VACUUM FULL and CLUSTER lock it as long as they work, pg_repack "
+            "Rewrite {table}: VACUUM FULL and CLUSTER lock it as long as they work, pg_repack "
             "does not. Have autovacuum come earlier, so that it stays small, or give these "
             "statements an index.",
             table=worst.table,

@@ -20,10 +20,11 @@ ROW_S = 0.1e-6
 """[P] CPU of reading one row in a scan with a simple condition: measured 0.1 µs for rows of 100 and
 of 1,000 bytes (PostgreSQL 15, an EPYC)."""
 
-PAGE_S = 0.11e-6
+PAGE_S = 0.2e-6
 POINTER_S = 1.1e-9
-"""[P] CPU of a page in a scan whose versions are all dead, and of each pointer that is left of one.
-Measured 0.15 to 0.18 µs for a page with 37 pointers, 0.3 to 0.47 for one with 224."""
+"""[P] CPU of a page in a scan that has no row, and of each pointer that is left of a dead version.
+Measured 0.15 to 0.18 µs for a page with 37 pointers and 0.3 to 0.47 for one with 224; of several
+users at the same pages 0.25 for an empty one, 0.44 with 226 pointers."""
 
 POINTERS = 291
 """The most pointers of rows that a page of 8 KiB has (MaxHeapTuplesPerPage in htup_details.h)."""
