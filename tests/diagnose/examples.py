@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from diagnose.accounts import an_account
 from diagnose.healthy import Made, a_case, per_second
 from loadstone.diagnosis.context import Case, Series, Source
 from loadstone.diagnosis.rule import Rule
@@ -27,6 +28,7 @@ from loadstone.diagnosis.rules.mysql import (
     cold_pool,
     commit_delay,
     commit_flush,
+    compressed_tables,
     connections,
     deadlock_checks,
     disk_neighbour,
@@ -48,9 +50,11 @@ from loadstone.diagnosis.rules.mysql import (
     table_cache,
     table_locks,
     thread_pool,
+    tracing,
+    unused_indexes,
     working_set,
 )
-from loadstone.model.hot_spots import HotSpots, WaitSpot
+from loadstone.model.hot_spots import HotSpots, UnreadIndexes, WaitSpot
 from loadstone.model.result import OutageLine
 
 FULL = {"cpu_user": 0.7, "cpu_sys": 0.27, "cpu_iowait": 0.01, "cpu_idle": 0.02}
@@ -223,12 +227,33 @@ _DISK_OF_OTHERS = Of(
 )
 _HELD_BACK = Of(
     Made(means={"history_length": 30_000.0}, rates={"rows_updated": 400.0}),
-    variables={"innodb_max_purge_lag": "10000", "innodb_max_purge_lag_delay": "0"},
+    variables={"innodb_max_purge_lag": "10000", "innodb_max_purge_lag_delay": "100000"},
 )
 _FLUSHED = Of(Made(rates={"com_flush": 1.0, "opened_tables": 200.0}))
 _TRIGGERED = Of(Made(rates={"queries": 30_000.0, "com_stmt_prepare": 0.0}))
 _AUDITED = Of(variables={"server_audit_logging": "ON", "server_audit_events": ""})
 _LOSSY = Of(Made(host_rates={"tcp.retransmits": 40.0, "tcp.segments_out": 8000.0}))
+_BUSY = an_account(on_core=0.1, waiting_for_a_core=0.3, commit=0.2)
+_TRACED = Of(
+    Made(step={"account": _BUSY}), variables={"optimizer_trace": "enabled=on,one_line=off"}
+)
+_INDEXED = Of(
+    Made(
+        step={
+            "account": _BUSY,
+            "hot_spots": HotSpots(
+                unread=(UnreadIndexes(table="sbtest.t", inserted=500_000, indexes=("a", "b")),)
+            ),
+        }
+    )
+)
+_COMPRESSED = Of(
+    Made(
+        rates={"compress_ops": 2000.0, "uncompress_ops": 5000.0},
+        means={"compress_ops_s": 150e-6, "uncompress_ops_s": 40e-6},
+        step={"account": _BUSY},
+    )
+)
 _TIMED = Of(
     Made(
         step={"hot_spots": HotSpots(waits=(WaitSpot(event=_LATCH, count=20_000_000, time_s=9.0),))}
@@ -465,8 +490,8 @@ EXAMPLES = (
         redo_small.RULE,
         _TIGHT_REDO.case(),
         a_case(seconds={("server", "checkpoint_age_bytes.now"): per_second(*[50e6] * 10)}),
-        _TIGHT_REDO.case(means={"checkpoint_age_bytes": None}),
-        needs="server value checkpoint_age_bytes",
+        _TIGHT_REDO.case(rates={"log_written_bytes": None}),
+        needs="server counter log_written_bytes",
     ),
     Example(
         redo_small.BUFFER_RULE,
@@ -486,9 +511,30 @@ EXAMPLES = (
     Example(
         purge_delay.RULE,
         _HELD_BACK.case(),
-        _HELD_BACK.with_variables(innodb_max_purge_lag="0"),
+        _HELD_BACK.with_variables(innodb_max_purge_lag_delay="0"),
         _HELD_BACK.with_variables(innodb_max_purge_lag=None),
         needs="variable innodb_max_purge_lag",
+    ),
+    Example(
+        tracing.RULE,
+        _TRACED.case(),
+        _TRACED.with_variables(optimizer_trace="enabled=off,one_line=off"),
+        _TRACED.case(rates={"questions": None}),
+        needs="server counter questions",
+    ),
+    Example(
+        unused_indexes.RULE,
+        _INDEXED.case(),
+        _INDEXED.case(step={"hot_spots": HotSpots(unread=())}),
+        _INDEXED.case(step={"hot_spots": HotSpots()}),
+        needs="the use of indexes by performance_schema",
+    ),
+    Example(
+        compressed_tables.RULE,
+        _COMPRESSED.case(),
+        _COMPRESSED.case(rates={"compress_ops": 0.0, "uncompress_ops": 0.0}),
+        _COMPRESSED.case(rates={"compress_ops": None}),
+        needs="server counter compress_ops",
     ),
     Example(
         stored_programs.RULE,

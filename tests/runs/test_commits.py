@@ -28,3 +28,28 @@ def test_more_than_all_commits_can_be_are_savepoints(
     window = Window(from_s=0.0, to_s=seconds, method="fixed")
     figures = server_figures(sums_of([seen], 0.0, window)[SERVER], {}, None)
     assert figures.commits_per_s == per_s
+
+
+@pytest.mark.parametrize(
+    ("com_commit", "changes", "per_s"),
+    [
+        (0.0, 3000.0, 300.0),  # each change commits by itself
+        (500.0, 3000.0, 50.0),  # six changes in a transaction
+        (10.0, 4000.0, 401.0),  # somebody else's COMMITs
+        (700.0, 0.0, 70.0),
+    ],
+)
+def test_without_a_binary_log_a_change_without_a_commit_is_a_transaction(
+    com_commit: float, changes: float, per_s: float
+) -> None:
+    counted = {
+        "com_commit": com_commit,
+        "com_insert": changes / 2,
+        "com_update": changes / 2,
+        "com_delete": 0.0,
+    }
+    gauges = {"setting.log_bin": 0.0}
+    seen = Observation(source=SERVER, from_s=0.0, to_s=10.0, deltas=counted, gauges=gauges)
+    window = Window(from_s=0.0, to_s=10.0, method="fixed")
+    figures = server_figures(sums_of([seen], 0.0, window)[SERVER], {}, None)
+    assert figures.commits_per_s == per_s

@@ -16,6 +16,7 @@ from loadstone.diagnosis.context import Absent, Case, Missing, Seconds
 from loadstone.diagnosis.foretelling import with_foretold
 from loadstone.diagnosis.holds import Holds
 from loadstone.diagnosis.no_trial import with_reason
+from loadstone.diagnosis.not_default import with_changed_settings
 from loadstone.diagnosis.order import (
     ANSWERS,
     EXPLAINS,
@@ -83,6 +84,7 @@ def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
     ordered = _in_order(_merged(held), proved)
     if not any(finding.group != "note" for finding in ordered) and not _says_why(ordered):
         ordered = [unexplained(case), *ordered]
+    ordered = [with_changed_settings(ordered[0], case), *ordered[1:]]
 
     def holding(step: StepResult) -> Finding | None:
         found = next(filter(is_cause, _in_order(held[step.step], proved)), None)

@@ -21,6 +21,9 @@ TIMES_LONGEST = 2.0
 RESTING = 0.005
 """The largest share of the busy cores that is written as 0 %: what sleeps is no load."""
 
+HELPED = 0.1
+"""[P] Part of the busy cores from which the server's own threads may work for a long statement."""
+
 COMING = 1.0
 """[P] New connections a second: of sessions that end between two looks no CPU is known."""
 
@@ -46,8 +49,8 @@ def by_cpu(case: Case, remedy: Message) -> Finding | None:
 
 def by_length(case: Case, longest_s: float, remedy: Message) -> Finding | None:
     """A report, a backup or a change of a table's schema is one long statement."""
-    counted = part_of_the_cores(case)
-    if counted is not None and counted < RESTING:
+    counted, helped = part_of_the_cores(case), _part_of_helpers(case)
+    if counted is not None and counted < RESTING and helped < HELPED:
         return None
     cores = case.host("cores")
     return finding(
@@ -57,9 +60,22 @@ def by_length(case: Case, longest_s: float, remedy: Message) -> Finding | None:
             seconds=Number(longest_s),
         ),
         (case.seen(plain("longest_statement_s"), longest_s, say_in("unit", "s"), LONG_S),),
-        counted_or(case, 1 / cores if cores else None),
+        max(counted or 0.0, helped) or counted_or(case, 1 / cores if cores else None),
         remedy,
     )
+
+
+def _part_of_helpers(case: Case) -> float:
+    """The part of the busy cores that the server's own threads use.
+
+    Of a long statement InnoDB reads a whole table, or makes an index, in threads that belong to no
+    session, while the session waits for them.
+    """
+    account, host = case.step.account, case.step.host
+    busy = busy_cores(host) if host else None
+    if account is None or account.cores is None or not account.cores.own or not busy:
+        return 0.0
+    return min(account.cores.own / busy, 1.0)
 
 
 def not_of_ours(case: Case) -> float | None:

@@ -46,11 +46,18 @@ def waiting(case: Case, share: float) -> Message:
 
 
 def holder_s(case: Case) -> float | None:
-    """Age of a transaction that is far older than the load's own ones; `None`: there is none."""
-    oldest = case.highest("oldest_transaction_s") or 0.0
-    if oldest >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000):
-        return oldest
-    return None
+    """Age of a transaction that is far older than the load's own ones; `None`: there is none.
+
+    Where the server tells it, of those that do not wait for a row themselves.
+    """
+    holding = case.highest("oldest_holding_transaction_s")
+    oldest = case.highest("oldest_transaction_s") if holding is None else holding
+    return oldest if oldest is not None and is_old(case, oldest) else None
+
+
+def is_old(case: Case, age_s: float) -> bool:
+    """Whether a transaction of that age is none of the usual ones."""
+    return age_s >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000)
 
 
 def advice(case: Case) -> Message:

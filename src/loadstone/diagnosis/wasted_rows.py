@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case
 from loadstone.model.figure import Number
 from loadstone.model.message import Message, say
+
+_SUMS = re.compile(r"\b(AVG|COUNT|MAX|MIN|SUM)\s*\(", re.IGNORECASE)
 
 WASTE = 10.0
 """[P] Rows read in scans for each one returned or changed."""
@@ -63,6 +66,11 @@ class RowsRead:
             "{useful} rows returned or changed, {each} for each of them.",
             **figures,
         )
+
+
+def sums_up(statement: str) -> bool:
+    """Whether a statement gives one row for all that it reads, so that it needs them."""
+    return bool(_SUMS.search(statement)) and "GROUP BY" not in statement.upper()
 
 
 def rows_read(case: Case, *, scanned: float, led_to: float, useful: float) -> RowsRead:

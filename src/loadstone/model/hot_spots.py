@@ -64,6 +64,16 @@ class TableSpot(Frozen):
     lock_s: float = _said("time of waits for table locks")
 
 
+class UnreadIndexes(Frozen):
+    """A table into which rows are inserted, and indexes of it that nobody reads."""
+
+    table: str = _said("schema.table")
+    inserted: int = _said("rows inserted")
+    indexes: tuple[str, ...] = _said(
+        "indexes from which nothing was fetched, without those that keep values unique"
+    )
+
+
 class IndexOfVersions(Frozen):
     """An index of a table whose rows change."""
 
@@ -170,6 +180,14 @@ class HotSpots(Frozen):
 
     statements: tuple[StatementSpot, ...] = ()
     waits: tuple[WaitSpot, ...] = ()
+    fine_events: int | None = Field(
+        default=None,
+        description="waits for locks of the server's own, and stages, that were timed; null: none",
+    )
+    unread: tuple[UnreadIndexes, ...] | None = Field(
+        default=None,
+        description="tables with indexes that nobody reads; null: their use is not counted",
+    )
     files: tuple[FileSpot, ...] = ()
     tables: tuple[TableSpot, ...] = ()
     versions: tuple[TableVersions, ...] = ()

@@ -43,6 +43,18 @@ _SAID: tuple[tuple[str, Flavour], ...] = (
 )
 
 
+_SET = (
+    "SELECT VARIABLE_NAME FROM performance_schema.variables_info"
+    " WHERE VARIABLE_SOURCE <> 'COMPILED'"
+)
+"""MySQL has it from 8.0 on."""
+
+_SET_ON_MARIADB = (
+    "SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES"
+    " WHERE GLOBAL_VALUE <> DEFAULT_VALUE AND GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO')"
+)
+
+
 def describe_server(connection: Connection, target: Target) -> ServerFacts:
     """Read the server's description of itself, and all its variables.
 
@@ -61,7 +73,26 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
     facts = facts_of(
         variables, status, cipher.get("Ssl_cipher", ""), greeting=_text(own.get_server_info())
     )
-    return facts.model_copy(update={"started_s": started_s} | _between(connection, target))
+    changed = {"not_default": _not_default(connection, target, variables)}
+    return facts.model_copy(
+        update={"started_s": started_s} | changed | _between(connection, target)
+    )
+
+
+def _not_default(
+    connection: Connection, target: Target, variables: Mapping[str, str]
+) -> tuple[str, ...] | None:
+    """Variables that were set, by a file, on the command line or since the start."""
+    is_mariadb = "mariadb" in variables.get("version", "").lower()
+    if not is_mariadb and not _is_on(variables, "performance_schema"):
+        return None
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(_SET_ON_MARIADB if is_mariadb else _SET)
+            names = sorted(str(row[0]).lower() for row in cursor.fetchall())
+    except TargetError:  # a release, or an account, that does not show it
+        return None
+    return tuple(names)
 
 
 def _started_s(status: Mapping[str, str]) -> float | None:

@@ -19,7 +19,12 @@ from loadstone.servers.written_number import number
 LONGEST_LOCK_WAIT_S = 50
 """Shorter than a statement's limit, so that the server reports the wait and cleans up."""
 
-own_variables = frozenset({"max_heap_table_size", "sort_buffer_size", "tmp_table_size"})
+own_variables = frozenset(
+    {
+        "big_tables", "max_heap_table_size", "optimizer_trace", "profiling", "sort_buffer_size",
+        "tmp_table_size",
+    }
+)  # fmt: skip
 """Variables of trials that each session may set for itself."""
 
 _NO_SUCH_VARIABLE = 1193

@@ -37,6 +37,10 @@ SHOWN = "CASE WHEN source = 'session' THEN reset_val ELSE current_setting(name, 
 """A setting with its unit, as a column of pg_settings."""
 
 _SETTINGS = f"SELECT name, {SHOWN} FROM pg_settings"
+_SET = (
+    "SELECT name FROM pg_settings WHERE source NOT IN ('default', 'override', 'client', 'session')"
+    " AND setting IS DISTINCT FROM boot_val ORDER BY name"
+)
 _ITSELF = (
     "SELECT version(), pg_is_in_recovery(),"
     " extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8"
@@ -76,12 +80,15 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
         (connected,) = cursor.fetchone()
         cursor.execute(_CIPHER)
         cipher = cursor.fetchone()
+        cursor.execute(_SET)
+        changed = tuple(plain(str(row[0])) for row in cursor.fetchall())
     read_only = variables.get("default_transaction_read_only") == "on"
     return ServerFacts(
         version=variables.get("server_version", ""),
         flavour=flavour_of(str(version)),
         comment=plain(str(version).partition(" ")[0]),
         variables=variables,
+        not_default=changed,
         connected=int(connected),
         started_s=time.clock_gettime(time.CLOCK_BOOTTIME) - float(up_s),
         cipher=plain(str(cipher[0])) if cipher else "",

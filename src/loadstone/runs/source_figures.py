@@ -136,6 +136,9 @@ def sums_of(
 _OWN = "own_"
 _COMMITS = "pg_stat_database.xact_commit"
 # A busy session reports its counts once a second (PGSTAT_MIN_INTERVAL); a window may begin slowly.
+_CHANGES_MOST = 100
+"""[P] Statements that change something in a transaction of which somebody says COMMIT."""
+
 _UNREPORTED_S = 2.0
 
 
@@ -279,7 +282,8 @@ def _with_looks(rates: dict[str, float], looked: SourceSums | None) -> dict[str,
 def _commits(sums: SourceSums) -> float | None:
     """Transactions that changed something, where the server counts them.
 
-    Else commits to the binary log; without one, COMMITs: the storage engine counts reads, too.
+    Else commits to the binary log; without one, COMMITs, and where there are next to none each
+    change is a transaction of its own: the storage engine counts reads, too.
     PostgreSQL counts numbers of transactions, of which subtransactions (SAVEPOINT) have their own:
     what is more than all its commits can be is theirs.
     """
@@ -291,8 +295,17 @@ def _commits(sums: SourceSums) -> float | None:
         return committed if sums.deltas[_COMMITS] < writing * reported_s else writing
     log_bin = sums.mean("setting.log_bin")
     if log_bin is None:  # from an exporter: a log that nothing is written to may be disabled
-        return sums.rate("binlog_commits") or sums.rate("com_commit")
-    return sums.rate("binlog_commits" if log_bin >= 0.5 else "com_commit")
+        return sums.rate("binlog_commits") or _without_log(sums)
+    return sums.rate("binlog_commits") if log_bin >= 0.5 else _without_log(sums)
+
+
+def _without_log(sums: SourceSums) -> float | None:
+    """Commits of a server of MySQL's family that has no binary log to count them."""
+    committed = sums.rate("com_commit")
+    changes = _sum(*(sums.rate(f"com_{what}") for what in ("insert", "update", "delete")))
+    if committed is None or changes is None or committed >= changes / _CHANGES_MOST:
+        return committed
+    return committed + changes
 
 
 def cores_in(counters: Iterable[str]) -> list[str]:

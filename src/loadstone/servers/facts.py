@@ -70,6 +70,9 @@ class ServerFacts(Frozen):
     flavour: Flavour
     comment: str
     variables: dict[str, str]
+    not_default: tuple[str, ...] | None = None
+    """Variables that somebody has set to another value than the server's own; `None`: it does not
+    tell."""
     connected: int | None
     """Connections at that moment, including ours."""
     started_s: float | None = None

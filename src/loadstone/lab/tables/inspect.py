@@ -412,6 +412,7 @@ def server_environment(looked: Sequence[InspectedTarget]) -> list[dict[str, Any]
             "variables": {
                 name: _blanked(name, value) for name, value in one.facts.variables.items()
             },
+            "not_default": one.facts.not_default,
         }
         for one in looked
     ]

@@ -21,8 +21,7 @@ def _counter(name: str, *raw: str, scale: float = 1.0) -> Entry:
 
 COUNTERS: tuple[Entry, ...] = (
     # Statements and transactions. Com_commit counts COMMIT. A statement that commits by itself is
-    # in neither Com_commit nor Com_begin, so commits that change something come from the storage
-    # engine.
+    # in neither Com_commit nor Com_begin.
     _counter("questions"),
     # Includes the statements inside triggers, routines and events, which `questions` does not.
     _counter("queries"),
@@ -144,6 +143,9 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("redo_file_wait_s", "file.redo.wait_s"),
     _counter("binlog_file_wait_s", "file.binlog.wait_s"),
     _counter("data_file_wait_s", "file.data.wait_s"),
+    # Pages of compressed tables.
+    _counter("compress_ops", "cmp.compress_ops"),
+    _counter("uncompress_ops", "cmp.uncompress_ops"),
 )
 
 GAUGES: tuple[Entry, ...] = (
@@ -208,4 +210,4 @@ def canonical(reading: Reading) -> Reading:
 
 
 def _is_raw(name: str) -> bool:
-    return name.startswith(("status.", "metric.", "file.", "derived.", "own."))
+    return name.startswith(("status.", "metric.", "file.", "derived.", "own.", "cmp."))

@@ -12,7 +12,14 @@ from typing import Any
 import pymysql
 
 from loadstone.families import connect
-from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, TableSpot, WaitSpot
+from loadstone.model.hot_spots import (
+    FileSpot,
+    HotSpots,
+    StatementSpot,
+    TableSpot,
+    UnreadIndexes,
+    WaitSpot,
+)
 from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint
 from loadstone.mysql.named_tables import with_n_for_numbers
@@ -22,6 +29,7 @@ from loadstone.servers.errors import TargetError
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=10)
 _TOP = 10
+_SHOWN = 100
 _TEXT = 400
 _READ = 1000
 """Rows read of each kind, the longest times first: a server may have a hundred thousand tables."""
@@ -77,13 +85,12 @@ _STATEMENTS = Kind(
     ),
     consumer="statements_digest",
 )
-_WAITS = Kind(
-    "waits",
-    "events_waits_summary_global_by_event_name",
+_OF_EVENTS = (
     ("EVENT_NAME",),
     ("SUM_TIMER_WAIT", "COUNT_STAR"),
     "COUNT_STAR > 0 AND EVENT_NAME <> 'idle'",
 )
+_WAITS = Kind("waits", "events_waits_summary_global_by_event_name", *_OF_EVENTS)
 _FILES = Kind(
     "files",
     "file_summary_by_instance",
@@ -111,25 +118,44 @@ _TABLE_LOCKS = Kind(
     ("SUM_TIMER_WAIT",),
     "COUNT_STAR > 0 AND OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema')",
 )
-KINDS = (_STATEMENTS, _WAITS, _FILES, _TABLES, _TABLE_LOCKS)
+_STAGES = Kind("stages", "events_stages_summary_global_by_event_name", *_OF_EVENTS)
+KINDS = (_STATEMENTS, _WAITS, _STAGES, _FILES, _TABLES, _TABLE_LOCKS)
+_FINE = "wait/synch/"
+"""Waits that are not timed by default, as no stages are: there are dozens for each statement."""
+
+
+_INDEXES = Kind(
+    "indexes",
+    "table_io_waits_summary_by_index_usage",
+    ("OBJECT_SCHEMA", "OBJECT_NAME", "INDEX_NAME"),
+    ("COUNT_INSERT", "COUNT_FETCH"),
+    "OBJECT_SCHEMA = %s",
+)
+"""Of a table's rows InnoDB counts those inserted without the name of an index. One that was never
+used has a line as well, of zeros."""
+
+_UNIQUE = (
+    "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS"
+    " WHERE TABLE_SCHEMA = %s AND NON_UNIQUE = 0 AND SEQ_IN_INDEX = 1"
+)
 
 
 def snapshot(endpoint: Endpoint, *, only_own: bool = False) -> Snapshot:
     """Read all kinds; what cannot be read is reported in the snapshot, and never raised.
 
     performance_schema sums statements up by their schema, and not by their users: `only_own` leaves
-    nothing out.
+    nothing out. Of indexes those of the load's schema are read.
     """
     try:
         with connect(endpoint, _TIMEOUTS, database=None) as connection:
-            return _snapshot(connection)
+            return _snapshot(connection, endpoint.target.database or "")
     except TargetError as error:
         return Snapshot(refused={kind.name: error.message for kind in KINDS})
     except Exception as error:  # no answer of the server may end the run
         return Snapshot(refused={kind.name: f"{error!r:.200}" for kind in KINDS})
 
 
-def _snapshot(connection: Connection) -> Snapshot:
+def _snapshot(connection: Connection, schema: str) -> Snapshot:
     with connection.cursor() as cursor:
         cursor.execute(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('performance_schema', 'datadir')"
@@ -139,9 +165,9 @@ def _snapshot(connection: Connection) -> Snapshot:
         return Snapshot(refused={kind.name: SWITCH_ON for kind in KINDS})
     sums: dict[str, Sums] = {}
     refused: dict[str, str] = {}
-    for kind in KINDS:
+    for kind in (*KINDS, _INDEXES):
         try:
-            sums[kind.name] = _read(connection, kind)
+            sums[kind.name] = _read(connection, kind, schema)
         except (pymysql.MySQLError, TypeError, ValueError, IndexError) as error:
             refused[kind.name] = say(
                 "performance_schema.{table}: {why}", table=kind.table, why=str(error)
@@ -149,13 +175,18 @@ def _snapshot(connection: Connection) -> Snapshot:
     return Snapshot(sums, refused, known.get("datadir", ""))
 
 
-def _read(connection: Connection, kind: Kind) -> Sums:
+def _read(connection: Connection, kind: Kind, schema: str) -> Sums:
     with connection.cursor() as cursor:
-        cursor.execute(kind.statement)
+        unique: set[Key] = set()
+        if kind is _INDEXES:
+            cursor.execute(_UNIQUE, (schema,))
+            unique = {tuple(row) for row in cursor.fetchall()}
+        cursor.execute(kind.statement, (schema,) if kind is _INDEXES else None)
         width = len(kind.keys)
         return {
             tuple(row[:width]): tuple(float(value or 0) for value in row[width:])
             for row in cursor.fetchall()
+            if tuple(row[:width]) not in unique
         }
 
 
@@ -164,17 +195,51 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     refused = {**before.refused, **after.refused}
     locks = _growth(before, after, _TABLE_LOCKS)
     grown = {kind.name: _growth(before, after, kind) for kind in KINDS}
-    missing = {name: why for name, why in refused.items() if name != _TABLE_LOCKS.name}
+    others = (_TABLE_LOCKS.name, _STAGES.name, _INDEXES.name)
+    missing = {name: why for name, why in refused.items() if name not in others}
     for kind in (_STATEMENTS, _WAITS):
         if not grown[kind.name] and kind.name not in missing:
             missing[kind.name] = _nothing_grew(kind)
     return HotSpots(
         statements=_top(_over_numbered_tables(grown["statements"]), _statement),
         waits=_top(grown["waits"], _wait),
+        fine_events=_fine_events(grown),
+        unread=_unread(before, after),
         files=_top(grown["files"], lambda key, sums: _file(key, sums, after.datadir)),
         tables=_top(grown["tables"], lambda key, sums: _table(key, sums, locks)),
         not_evaluated=missing,
     )
+
+
+def _fine_events(grown: Mapping[str, Sums]) -> int | None:
+    """How many waits for locks of the server's own and stages were timed; `None`: neither is."""
+    waits = [sums[1] for key, sums in grown["waits"].items() if str(key[0]).startswith(_FINE)]
+    counted = [*waits, *(sums[1] for sums in grown["stages"].values())]
+    return round(sum(counted)) if counted else None
+
+
+def _unread(before: Snapshot, after: Snapshot) -> tuple[UnreadIndexes, ...] | None:
+    """Tables with indexes into which nobody looked, those with the most entries first.
+
+    `None`: the use of indexes is not counted.
+    """
+    if _INDEXES.name not in before.sums or not after.sums.get(_INDEXES.name):
+        return None
+    grown = _growth(before, after, _INDEXES)
+    inserted = {key[:2]: sums[0] for key, sums in grown.items() if key[2] is None and sums[0]}
+    unread: dict[Key, list[str]] = {}
+    for schema, table, index in after.sums[_INDEXES.name]:
+        if index is not None and not grown.get((schema, table, index), (0.0, 0.0))[1]:
+            unread.setdefault((schema, table), []).append(str(index))
+    found = [
+        UnreadIndexes(
+            table=f"{key[0]}.{key[1]}", inserted=round(rows), indexes=tuple(sorted(unread[key]))
+        )
+        for key, rows in inserted.items()
+        if key in unread
+    ]
+    found.sort(key=lambda one: one.inserted * len(one.indexes), reverse=True)
+    return tuple(found[:_SHOWN])
 
 
 def _nothing_grew(kind: Kind) -> Message:

@@ -156,7 +156,7 @@ def log_writes_are_synced(known: Mapping[str, str]) -> frozenset[float]:
         return frozenset({1.0, 2.0})
     version = known.get("version", "")
     syncs = "mariadb" in version.lower() and release(version) >= (10, 8)
-    return frozenset({1.0}) if syncs else frozenset()
+    return frozenset({1.0, 3.0}) if syncs else frozenset()
 
 
 def derived(found: Mapping[str, float], *, synced_at: Collection[float]) -> Raw:
@@ -189,6 +189,7 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
         Part("file_summary", _files, refused=off),
         Part("transactions", _transactions, every=5),
         Part("connection_states", _states(processes), every=2, with_part="transactions"),
+        Part("compression", _compression, extra=True),
         *([] if mariadb else [Part("thread_pool", _pool, every=2, refused=off, extra=True)]),
         *([Part("thread_pool", _groups, every=2)] if lists_pool_queues(known) else []),
     ]
@@ -294,15 +295,45 @@ def _transactions(connection: Connection) -> Raw:
     rows = _rows(
         connection,
         "SELECT COUNT(*), COALESCE(SUM(trx_state = 'LOCK WAIT'), 0),"
-        " COALESCE(TIMESTAMPDIFF(SECOND, MIN(trx_started), NOW()), 0)"
+        f" {_age_of('TRUE')}, {_age_of(_KEEPS_OTHERS)}, {_age_of('trx_mysql_thread_id = 0')}"
         " FROM information_schema.INNODB_TRX",
     )
-    count, waiting, oldest = rows[0]
+    count, waiting, oldest, holding, prepared = rows[0]
     return {
         "transactions_open": _number(count),
         "transactions_waiting": _number(waiting),
         "oldest_transaction_s": _number(oldest),
+        "oldest_holding_transaction_s": _number(holding),
+        "oldest_prepared_transaction_s": _number(prepared),
     }
+
+
+_KEEPS_OTHERS = "trx_state <> 'LOCK WAIT' AND trx_rows_locked > 0"
+"""A transaction that has rows and does not itself wait for one."""
+
+
+def _age_of(those: str) -> str:
+    """Seconds since the oldest of these transactions began; 0 if there is none."""
+    oldest = f"MIN(CASE WHEN {those} THEN trx_started END)"
+    return f"COALESCE(TIMESTAMPDIFF(SECOND, {oldest}, NOW()), 0)"
+
+
+def _compression(connection: Connection) -> Raw:
+    """Pages compressed and uncompressed, and the mean seconds of one since the server's start."""
+    rows = _rows(
+        connection,
+        "SELECT SUM(compress_ops), SUM(uncompress_ops), SUM(compress_time), SUM(uncompress_time)"
+        " FROM information_schema.INNODB_CMP",
+    )
+    compressed, uncompressed, *times = map(_number, rows[0])
+    found: Raw = {}
+    for name, ops, time_s in zip(_OPS, (compressed, uncompressed), times, strict=True):
+        found[f"cmp.{name}"] = ops
+        found[f"{name}_s"] = time_s / ops if ops else 0.0
+    return found
+
+
+_OPS = ("compress_ops", "uncompress_ops")
 
 
 def _pool(connection: Connection) -> Raw:

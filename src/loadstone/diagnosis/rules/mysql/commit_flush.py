@@ -14,6 +14,12 @@ from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
 
+_SYNCS = {"redo": "log_syncs", "binlog": "binlog_syncs"}
+"""Counters of the syncs that commits wait for, by the log."""
+
+_WRITTEN = 2
+"""The innodb_flush_log_at_trx_commit with which a commit is written, and not synced."""
+
 
 def judge(case: Case) -> Finding | None:
     """Most users are in their commit, cores are free, and no replica is waited for.
@@ -21,11 +27,12 @@ def judge(case: Case) -> Finding | None:
     The process list decides where it shows something; otherwise the time of the syncs that
     performance_schema counted.
     """
-    commits, syncs = case.needed(case.commits()), case.needed(case.rate("log_syncs"))
+    log = "binlog" if _redo_is_lazy(case) else "redo"
+    commits, syncs = case.needed(case.commits()), case.needed(case.rate(_SYNCS[log]))
     if not commits or not syncs or not _wait_for_syncs(case):
         return None
     share = case.needed(commit_share(case))
-    wait = SyncWait(share, commits, syncs, _sync_s(case, syncs))
+    wait = SyncWait(share, commits, syncs, _sync_s(case, log, syncs))
     weight = weight_of(case, wait)
     if weight is None or semi_sync.is_waited_for(case):
         return None
@@ -42,7 +49,7 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=(
             case.seen(say("users in commit"), share, say("of their time"), wait.threshold),
-            case.seen(plain("log_syncs"), syncs, say_in("unit", "/s")),
+            case.seen(plain(_SYNCS[log]), syncs, say_in("unit", "/s")),
             case.seen(plain("commits"), commits, say_in("unit", "/s")),
         ),
         share=share,
@@ -68,10 +75,14 @@ def judge(case: Case) -> Finding | None:
 
 def _wait_for_syncs(case: Case) -> bool:
     """Whether commits must: otherwise both logs are synced about once a second, independently."""
-    redo, binary = case.number("innodb_flush_log_at_trx_commit"), case.number("sync_binlog")
     has_binary_log = (case.variable("log_bin") or "ON").upper() not in ("OFF", "0")
-    written = redo == 2 and _writes_wait(case)
-    return redo not in (0, 2) or written or (has_binary_log and binary != 0)
+    return not _redo_is_lazy(case) or (has_binary_log and case.number("sync_binlog") != 0)
+
+
+def _redo_is_lazy(case: Case) -> bool:
+    """Whether no commit waits for the redo log, which is synced about once a second."""
+    redo = case.number("innodb_flush_log_at_trx_commit")
+    return redo == 0 or (redo == _WRITTEN and not _writes_wait(case))
 
 
 def _writes_wait(case: Case) -> bool:
@@ -79,9 +90,9 @@ def _writes_wait(case: Case) -> bool:
     return (case.variable("innodb_flush_method") or "").upper() == "O_DSYNC"
 
 
-def _sync_s(case: Case, syncs: float) -> float | None:
+def _sync_s(case: Case, log: str, syncs: float) -> float | None:
     """Time of a flush, by the disk or by performance_schema; `None`: neither reports it."""
-    log_s = case.rate("redo_file_wait_s")
+    log_s = case.rate(f"{log}_file_wait_s")
     known = [disk_flush_s(case), log_s / syncs if log_s is not None else None]
     return max((each for each in known if each is not None), default=None)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.holds import CORES, part_of
@@ -9,7 +11,8 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import at_start
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.hot_spots import WaitSpot
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 FINE = ("wait/synch/", "stage/")
 """Instruments that are off by default: there are dozens per statement."""
@@ -22,30 +25,31 @@ SHARE = 0.05
 
 
 def judge(case: Case) -> Finding | None:
-    """Timed events a second times the cost of one; only events of the most frequent kinds."""
+    """Timed events a second times the cost of one."""
     if not case.needed(case.is_on("performance_schema")):
         return None
     case.reads.append(say("performance_schema's waits"))
-    spots = case.needed(case.step.hot_spots).waits
+    spots = case.needed(case.step.hot_spots)
     cores, window = case.needed(server_cores(case)), case.step.window
-    fine = [spot for spot in spots if spot.event.startswith(FINE)]
-    if not fine or window is None or not cores:
+    fine = [spot for spot in spots.waits if spot.event.startswith(FINE)]
+    timed = spots.fine_events or sum(spot.count for spot in fine)
+    if not timed or window is None or not cores:
         return None
-    events = sum(spot.count for spot in fine) / window.to_s
+    events = timed / window.to_s
     share = min(events * EVENT_S / cores, 1.0)
     if share < SHARE:
         return None
-    most = max(fine, key=lambda spot: spot.count)
     return Finding(
         cause="instrumentation",
         group="setting",
-        sentence=say(
-            "performance_schema times {events} lock and stage events a second, which takes about "
-            "{share} of the server's CPU. Most are {event} ({count} in all).",
-            events=Number(events),
-            share=Percent(share),
-            event=most.event,
-            count=Number(most.count),
+        sentence=sentences(
+            say(
+                "performance_schema times {events} lock and stage events a second, which takes "
+                "about {share} of the server's CPU.",
+                events=Number(events),
+                share=Percent(share),
+            ),
+            *_most(fine),
         ),
         evidence=(
             case.seen(say("events timed"), events, say_in("unit", "/s")),
@@ -63,6 +67,16 @@ def judge(case: Case) -> Finding | None:
         trial=at_start(case, {"performance_schema": "OFF"}, say("performance_schema")),
         acts_on="server CPU",
     )
+
+
+def _most(fine: Sequence[WaitSpot]) -> Iterator[Message]:
+    most = max(fine, key=lambda spot: spot.count, default=None)
+    if most is not None:
+        yield say(
+            "Of waits for locks, the most are {event} ({count} in all).",
+            event=most.event,
+            count=Number(most.count),
+        )
 
 
 RULE = Rule(

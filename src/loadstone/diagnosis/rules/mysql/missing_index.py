@@ -19,7 +19,7 @@ from loadstone.diagnosis.holds import (
 )
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.other_clients import long_statement_s
-from loadstone.diagnosis.wasted_rows import LONG_WASTE, MOST, WASTE, RowsRead, rows_read
+from loadstone.diagnosis.wasted_rows import LONG_WASTE, MOST, WASTE, RowsRead, rows_read, sums_up
 from loadstone.model.account import Account
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
@@ -55,6 +55,8 @@ def judge(case: Case) -> Finding | None:
         return None
     cores = server_cores(case)
     worst = max(_wasteful(case, rows), key=lambda spot: spot.time_s, default=None)
+    if rows.by_index and worst is not None and sums_up(worst.statement):
+        return None
     return Finding(
         cause="missing-index",
         group="setting",

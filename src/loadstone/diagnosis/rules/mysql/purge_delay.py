@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.trials import dynamic, mysql_release
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
@@ -13,23 +13,26 @@ from loadstone.model.message import plain, say, say_in
 SHARE = 0.1
 """[P] Share of the users' time."""
 
-FROM = 0.5
-"""[S] MySQL's manual, "Purge configuration": a row is delayed by (history / lag - 0.5) × 10 ms."""
-
+FROM, FROM_SINCE_8_0_14 = 0.5, 0.9995
 EACH_S = 0.010
-"""[S] The same source."""
+"""[S] MySQL's manual, "Purge configuration", and trx_purge_dml_delay in trx0purge.cc of both
+servers: a row is delayed by (history / lag - 0.5) × 10 ms, of MySQL since 8.0.14 by 0.9995, and by
+innodb_max_purge_lag_delay at most, by default not at all."""
+
+
+_NEW = (8, 0, 14)
 
 
 def judge(case: Case) -> Finding | None:
     """Rows changed a second, times the delay of each, are the users that are delayed."""
     lag = case.needed(case.number("innodb_max_purge_lag"))
+    most_us = case.needed(case.number("innodb_max_purge_lag_delay"))
     history = case.needed(case.mean("history_length"))
-    if not lag or history <= lag:
+    if not lag or not most_us or history <= max(lag, _batches(case)):
         return None
-    most_us = case.number("innodb_max_purge_lag_delay")
-    delay_s = (history / lag - FROM) * EACH_S
-    if most_us:
-        delay_s = min(delay_s, most_us / 1e6)
+    is_new = mysql_release(case.variable("version") or "") >= _NEW
+    begins = FROM_SINCE_8_0_14 if is_new else FROM
+    delay_s = min((history / lag - begins) * EACH_S, most_us / 1e6)
     rows = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
     share = min(rows * delay_s / case.users, 1.0)
     if share < SHARE:
@@ -55,6 +58,14 @@ def judge(case: Case) -> Finding | None:
         remedy=say("Set innodb_max_purge_lag to 0, and look for what slows purge down."),
         trial=dynamic(case, {"innodb_max_purge_lag": "0"}, say("delaying changes for purge")),
     )
+
+
+def _batches(case: Case) -> float:
+    """A history that newer servers purge in one go, which delays nobody."""
+    if mysql_release(case.variable("version") or "") < _NEW:
+        return 0.0
+    threads, batch = case.number("innodb_purge_threads"), case.number("innodb_purge_batch_size")
+    return (threads or 0.0) * (batch or 0.0)
 
 
 RULE = Rule(

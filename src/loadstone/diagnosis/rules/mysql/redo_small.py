@@ -11,7 +11,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import table_locks
 from loadstone.diagnosis.trials import RESIZES_S, at_start, dynamic, mysql_release
 from loadstone.model.figure import Bytes, Number, Percent
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import plain, say, say_in
 
 NEAR = 0.8
@@ -55,15 +55,19 @@ page cleaner's (a log of 5 and 8 MiB, `oltp_write_only` without syncs)."""
 
 
 def judge(case: Case) -> Finding | None:
-    """The checkpoint age is near its limit: commits wait for pages to be flushed."""
+    """The checkpoint age is near its limit: commits wait for pages to be flushed.
+
+    Servers before 8.0.30 do not tell that age: whether pages are flushed as fast as they change
+    shows there as well.
+    """
     limit = case.needed(greatest_age(case))
-    age = case.needed(case.mean("checkpoint_age_bytes"))
     written = case.needed(case.rate("log_written_bytes"))
+    age = case.mean("checkpoint_age_bytes")
     syncs = case.rate("flush_sync_waits") or 0.0
     near = _near(case, limit, age)
     if written * SECONDS_OF_REDO < limit:
         return None
-    paced = near < FEW and not syncs
+    paced = age is None or (near < FEW and not syncs)
     if paced and not _is_paced(case, limit / written):
         return None
     name, proposed = _variable(case), 4 * max(limit, 60.0 * written)
@@ -77,7 +81,7 @@ def judge(case: Case) -> Finding | None:
             limit=Bytes(limit),
             seconds=Number(limit / written),
         )
-        if paced
+        if age is None or paced
         else say(
             "The redo log is too small: the checkpoint age is {age} of at most {limit}, and near "
             "that limit {near} of the time, so changes wait for pages to be flushed. {written}/s "
@@ -89,7 +93,7 @@ def judge(case: Case) -> Finding | None:
             seconds=Number(limit / written),
         ),
         evidence=(
-            case.seen(plain("checkpoint_age_bytes"), age, say_in("unit", "B"), NEAR * limit),
+            *_age_seen(case, age, limit),
             case.seen(
                 say("seconds of redo"), limit / written, say_in("unit", "s"), SECONDS_OF_REDO
             ),
@@ -101,6 +105,12 @@ def judge(case: Case) -> Finding | None:
         trial=_larger(case, name, proposed),
         acts_on="disk writes",
     )
+
+
+def _age_seen(case: Case, age: float | None, limit: float) -> list[Evidence]:
+    if age is None:
+        return []
+    return [case.seen(plain("checkpoint_age_bytes"), age, say_in("unit", "B"), NEAR * limit)]
 
 
 def _share(case: Case, near: float, seconds: float) -> float:
@@ -126,7 +136,7 @@ def _holds(case: Case) -> Holds | None:
     written, flushed = case.rate("log_written_bytes"), case.rate("pages_flushed")
     if account is None or account.view != "threads" or not written or flushed is None:
         return None
-    if limit is None or age is None:
+    if limit is None:
         return None
     near, seconds = _near(case, limit, age), limit / written
     part = 1.0 if _keeps_up(case, seconds) else near
@@ -190,8 +200,13 @@ def greatest_age(case: Case) -> float | None:
     return SYNC_SHARE * one * (files or 1.0) if one else None
 
 
-def _near(case: Case, limit: float, mean: float) -> float:
-    """Share of the window's seconds in which the age was near its limit, or by its mean."""
+def _near(case: Case, limit: float, mean: float | None) -> float:
+    """Share of the window's seconds in which the age was near its limit, or by its mean.
+
+    Zero if it is not known.
+    """
+    if mean is None:
+        return 0.0
     ages = case.series("server", "checkpoint_age_bytes.now")
     if ages is None:
         return 1.0 if mean >= NEAR * limit else 0.0

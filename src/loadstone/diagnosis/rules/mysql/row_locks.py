@@ -6,11 +6,19 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import rest_of
-from loadstone.diagnosis.row_waits import advice, holder_s, lock_share, other_rows, waiting
+from loadstone.diagnosis.row_waits import (
+    HELD_S,
+    advice,
+    holder_s,
+    is_old,
+    lock_share,
+    other_rows,
+    waiting,
+)
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.trials import at_start, client
+from loadstone.diagnosis.trials import at_start, client, dynamic
 from loadstone.model.figure import Number, Percent
-from loadstone.model.finding import Finding
+from loadstone.model.finding import Finding, Trial
 from loadstone.model.message import Message, plain, say, say_in, sentences
 
 SHARE = 0.1
@@ -25,6 +33,9 @@ COUNTED = 0.5
 """[P] Part of the waits for locks that the counters of waits for rows must explain."""
 
 _AUTO_INCREMENT = "innodb_autoinc_lock_mode"
+
+CHANGES_MOST = 100
+"""[P] Changes in a transaction of a load whose transactions end."""
 
 LOST = 0.05
 """[P] Share of the events that are run again; below it nobody would notice the difference."""
@@ -59,7 +70,7 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.95,
         remedy=_remedy(case),
-        trial=other_rows(case),
+        trial=_trial(case),
         acts_on="row locks",
     )
 
@@ -110,8 +121,33 @@ def _waits(by_event: float | None, each_ms: float | None) -> Iterator[Message]:
         )
 
 
+def _trial(case: Case) -> Trial | None:
+    if _waits_in_circles(case):
+        detects = {"innodb_deadlock_detect": "ON"}
+        return dynamic(case, detects, say("deadlocks that nobody detects"))
+    return other_rows(case)
+
+
 def _remedy(case: Case) -> Message:
-    """Advises to end the transaction that holds the rows, if it is far older than the load's."""
+    """What ends it, for who holds the rows: the load itself, nobody, a session of others."""
+    if _never_commits(case):
+        return say(
+            "Set autocommit=ON for the load's sessions (the variable, init_connect): no COMMIT "
+            "follows their changes, so each keeps its rows locked until it ends."
+        )
+    prepared = case.highest("oldest_prepared_transaction_s") or 0.0
+    if prepared >= HELD_S and prepared >= (holder_s(case) or 0.0):
+        return say(
+            "End the prepared transaction that no session has ({seconds} s old): XA RECOVER lists "
+            "it, XA COMMIT or XA ROLLBACK ends it.",
+            seconds=Number(prepared),
+        )
+    if _waits_in_circles(case):
+        return say(
+            "Set innodb_deadlock_detect=ON: transactions that wait for each other do so until "
+            "innodb_lock_wait_timeout={timeout} s have passed.",
+            timeout=case.variable("innodb_lock_wait_timeout") or "-",
+        )
     oldest = holder_s(case)
     if oldest is None:
         return advice(case)
@@ -120,6 +156,24 @@ def _remedy(case: Case) -> Message:
         "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner.",
         seconds=Number(oldest),
     )
+
+
+def _never_commits(case: Case) -> bool:
+    """Whether the load's changes are neither committed by themselves nor by a statement."""
+    changes = sum(case.rate(f"com_{what}") or 0.0 for what in ("insert", "update", "delete"))
+    ended = sum(case.rate(f"com_{how}") or 0.0 for how in ("commit", "rollback"))
+    by_itself = case.is_on("autocommit") is not False
+    if by_itself and "autocommit" not in (case.variable("init_connect") or "").lower():
+        return False
+    return bool(changes) and ended < changes / CHANGES_MOST
+
+
+def _waits_in_circles(case: Case) -> bool:
+    """Whether transactions wait for long, and for none that goes on: nobody looks for deadlocks."""
+    holding = case.highest("oldest_holding_transaction_s")
+    waiting_s = case.highest("oldest_transaction_s") or 0.0
+    is_off = case.is_on("innodb_deadlock_detect") is False
+    return is_off and holding is not None and is_old(case, waiting_s) and not is_old(case, holding)
 
 
 def judge_deadlocks(case: Case) -> Finding | None:

@@ -32,6 +32,9 @@ MERGES = 0.01
 TMP_DISK = 0.25
 """[P] Share of the temporary tables that go to disk."""
 
+TEMPTABLE_RAM = "1073741824"
+"""[S] The default of temptable_max_ram."""
+
 TMP_TABLE = "67108864"
 """[P] Bytes that hold the temporary table of most queries; the smaller of two variables counts."""
 
@@ -165,16 +168,38 @@ def judge_temporary(case: Case) -> Finding | None:
         ),
         share=0.3 * min(disk / case.tps, 1.0),
         confidence=0.7,
-        remedy=say(
-            "Raise tmp_table_size and max_heap_table_size, or create an index for the grouping."
-        ),
+        remedy=_in_memory(case),
         trial=dynamic(
             case,
-            {"tmp_table_size": TMP_TABLE, "max_heap_table_size": TMP_TABLE},
+            {
+                **({"big_tables": "OFF"} if case.is_on("big_tables") else {}),
+                **({"temptable_max_ram": TEMPTABLE_RAM} if _is_short_of_ram(case) else {}),
+                "tmp_table_size": TMP_TABLE,
+                "max_heap_table_size": TMP_TABLE,
+            },
             say("temporary tables on disk"),
         ),
         acts_on="server CPU",
     )
+
+
+def _is_short_of_ram(case: Case) -> bool:
+    """Whether all temporary tables together have less memory than by MySQL's default."""
+    most = case.number("temptable_max_ram")
+    return most is not None and most < float(TEMPTABLE_RAM)
+
+
+def _in_memory(case: Case) -> Message:
+    """What lets them stay in memory."""
+    if case.is_on("big_tables"):
+        return say("Set big_tables=OFF, which sends all temporary tables to disk.")
+    if _is_short_of_ram(case):
+        return say(
+            "Raise temptable_max_ram ({size}), which all temporary tables share, and then "
+            "tmp_table_size; or create an index for the grouping.",
+            size=Bytes(case.number("temptable_max_ram") or 0.0),
+        )
+    return say("Raise tmp_table_size and max_heap_table_size, or create an index for the grouping.")
 
 
 def _on_disk(case: Case, part: float, by_event: float) -> Message:

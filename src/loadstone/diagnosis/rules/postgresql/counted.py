@@ -46,10 +46,14 @@ def compiling(case: Case) -> float | None:
 
 def most_by(case: Case, spent: Callable[[CountedStatement], float | None]) -> list[Message]:
     """A sentence with the statement that spends the most; empty if it is not known."""
+    worst = worst_by(case, spent)
+    return [say("Most by: {statement}", statement=worst)] if worst else []
+
+
+def worst_by(case: Case, spent: Callable[[CountedStatement], float | None]) -> str:
+    """The statement that spends the most; empty if it is not known."""
     worst = max(statements(case) or (), key=lambda one: spent(one) or 0.0, default=None)
-    if worst is None or not spent(worst):
-        return []
-    return [say("Most by: {statement}", statement=worst.statement)]
+    return worst.statement if worst is not None and spent(worst) else ""
 
 
 def cores_of(case: Case, users: float | None) -> float | None:

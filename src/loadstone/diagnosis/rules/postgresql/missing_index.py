@@ -25,7 +25,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted, plan_cache, versions
 from loadstone.diagnosis.rules.postgresql.versions import ENTRY_S, ROW_S
 from loadstone.diagnosis.trials import dynamic
-from loadstone.diagnosis.wasted_rows import FEWEST, MOST, RowsRead, rows_read
+from loadstone.diagnosis.wasted_rows import FEWEST, MOST, RowsRead, rows_read, sums_up
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import CountedStatement, TableVersions
@@ -82,6 +82,8 @@ def judge(case: Case) -> Finding | None:
     returned, fetched = case.needed(case.rate(_RETURNED)), case.needed(case.rate(_FETCHED))
     rows = _rows(case, returned, fetched)
     if rows.read < max(rows.few, MOST * returned) or not_of_ours(case) is not None:
+        return None
+    if rows.by_index and sums_up(counted.worst_by(case, _pages_for_nothing)):
         return None
     cores, against = server_cores(case), _against_indexes(case)
     share = min(_cores(rows) / cores, 1.0) if cores else None

@@ -1,0 +1,58 @@
+"""Settings that somebody has changed and no rule judges, where nothing better is known.
+
+What a rule has read it has judged: where it found nothing, the setting is not the cause by that
+rule. Of the others those are named that are known to matter for speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadstone.analyse.environment_diff import target_of
+from loadstone.analyse.known_settings import KNOWN
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.unexplained import UNEXPLAINED
+from loadstone.model.finding import Finding
+from loadstone.model.message import Joined, say, sentences
+
+LAST_RESORTS = ("cpu-bound", "latency-bound", UNEXPLAINED)
+"""Causes that name what is used up, and not by what."""
+
+_BY_COUNTERS = frozenset(
+    {
+        "innodb_buffer_pool_size", "innodb_log_file_size", "innodb_log_files_in_group",
+        "innodb_redo_log_capacity", "max_connections", "max_wal_size", "shared_buffers",
+    }
+)  # fmt: skip
+"""Settings that rules judge by what the server counts of them."""
+
+_MOST = 6
+"""[P] Settings that a sentence may have."""
+
+
+def with_changed_settings(finding: Finding, case: Case) -> Finding:
+    """The finding, with settings to look at in its remedy if it names no more than a resource."""
+    changed = _unjudged(case) if finding.cause in LAST_RESORTS else []
+    if not changed:
+        return finding
+    said = say(
+        "These settings are not at the server's defaults, matter for speed, and are judged by no "
+        "rule: {settings}.",
+        settings=Joined([f"{name}={case.variable(name)}" for name in changed[:_MOST]]),
+    )
+    remedy = sentences(finding.remedy, said) if finding.remedy else said
+    return finding.model_copy(update={"remedy": remedy})
+
+
+def _unjudged(case: Case) -> Sequence[str]:
+    target = target_of(case.environment, case.step.variant, [case.step])
+    known = KNOWN[case.family]
+    judged = {str(what.values["variable"]) for what in case.reads if "variable" in what.values}
+    return [
+        name
+        for name in target.get("not_default") or ()
+        if known.renamed.get(name, name) in known.meanings
+        and name not in judged
+        and name not in _BY_COUNTERS
+        and name not in known.places
+    ]

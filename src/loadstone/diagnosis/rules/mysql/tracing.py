@@ -1,0 +1,82 @@
+"""The server records how it plans or carries out each statement, for whom nobody may ask.
+
+Sources: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_OPT_TRACE.html and
+https://dev.mysql.com/doc/refman/8.0/en/show-profile.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import parts_of_work
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.users_time import time_of
+from loadstone.model.figure import Number, Percent
+from loadstone.model.finding import Finding
+from loadstone.model.message import Joined, plain, say, say_in, sentences
+
+TRACE_S = 20e-6
+PROFILE_S = 10e-6
+"""[P] CPU of a statement whose plan is traced, and of one that is profiled."""
+
+MATTERS = 0.05
+"""[P] Share of the users' time from which it counts."""
+
+_OFF: Mapping[str, str] = {"optimizer_trace": "enabled=off", "profiling": "OFF"}
+"""By the settings, the values with which nothing is recorded."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Statements times what recording one costs."""
+    questions, costs = case.needed(case.rate("questions")), _each_s(case)
+    share = case.needed(time_of(case, parts_of_work(case, questions * sum(costs.values()))))
+    if share < MATTERS:
+        return None
+    return Finding(
+        cause="statement-tracing",
+        group="setting",
+        sentence=sentences(
+            say(
+                "The server records how it plans and carries out each of {statements} statements a "
+                "second ({settings}).",
+                statements=Number(questions),
+                settings=Joined([f"{name}={case.variable(name)}" for name in costs]),
+            ),
+            say("This takes {share} of the users' time.", share=Percent(share)),
+        ),
+        evidence=(case.seen(plain("questions"), questions, say_in("unit", "/s")),),
+        share=share,
+        confidence=0.8,
+        remedy=say("Switch it off, also where sessions do it for themselves."),
+        trial=dynamic(case, {name: _OFF[name] for name in costs}, say("recording statements")),
+        acts_on="server CPU",
+    )
+
+
+def _each_s(case: Case) -> dict[str, float]:
+    """By setting that is on, seconds of each statement."""
+    found: dict[str, float] = {}
+    if "enabled=on" in (case.variable("optimizer_trace") or "").lower():
+        found["optimizer_trace"] = TRACE_S
+    if case.is_on("profiling"):
+        found["profiling"] = PROFILE_S
+    return found
+
+
+def _holds(case: Case) -> Holds | None:
+    """Its work on a core, and as large a part of the wait for one."""
+    questions = case.rate("questions")
+    parts = parts_of_work(case, questions * sum(_each_s(case).values())) if questions else {}
+    return priced(parts) if parts else None
+
+
+RULE = Rule(
+    "statement-tracing",
+    say("each statement is recorded"),
+    judge,
+    holds=part_of(*CORES, is_priced=True),
+    holds_in=_holds,
+)

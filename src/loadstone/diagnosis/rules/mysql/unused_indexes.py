@@ -1,0 +1,99 @@
+"""Rows are inserted into tables with many indexes that the load does not read.
+
+Source: https://dev.mysql.com/doc/refman/8.0/en/performance-schema-table-wait-summary-tables.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import parts_of_work
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.users_time import time_of
+from loadstone.model.figure import Number, Percent
+from loadstone.model.finding import Finding
+from loadstone.model.hot_spots import UnreadIndexes
+from loadstone.model.message import Joined, say, say_in, sentences
+
+ENTRY_S = 3e-6
+"""[P] CPU of an entry in another index."""
+
+MATTERS = 0.1
+"""[P] Share of the users' time from which it counts: few tables are without an index that one load
+does not read."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Entries a second in indexes of which no entry was read, times what writing one takes."""
+    found, entries = case.needed(_tables(case)), case.needed(_entries(case))
+    share = case.needed(time_of(case, parts_of_work(case, entries * ENTRY_S)))
+    worst = max(found, key=_written, default=None)
+    if worst is None or share < MATTERS:
+        return None
+    rows = entries / max(sum(map(_written, found)), 1) * sum(one.inserted for one in found)
+    return Finding(
+        cause="unused-indexes",
+        group="setting",
+        sentence=sentences(
+            say(
+                "{rows} rows a second are inserted, with {entries} entries in indexes of which the "
+                "load reads nothing.",
+                rows=Number(rows),
+                entries=Number(entries),
+            ),
+            say(
+                "Most are in table {table}: {names}.",
+                table=worst.table,
+                names=Joined(worst.indexes),
+            ),
+            say("Writing the entries takes {share} of the users' time.", share=Percent(share)),
+        ),
+        evidence=(
+            case.seen(say("rows inserted"), rows, say_in("unit", "/s")),
+            case.seen(say("entries in indexes that are not read"), entries, say_in("unit", "/s")),
+        ),
+        share=share,
+        confidence=0.7,
+        remedy=say(
+            "Drop {names} if nothing else needs them: ask sys.schema_unused_indexes over a longer "
+            "time, and on replicas as well.",
+            names=Joined(worst.indexes),
+        ),
+        acts_on="server CPU",
+    )
+
+
+def _tables(case: Case) -> Sequence[UnreadIndexes] | None:
+    """The tables with such indexes; `None`: performance_schema does not count their use."""
+    case.reads.append(say("the use of indexes by performance_schema"))
+    return case.step.hot_spots.unread if case.step.hot_spots else None
+
+
+def _written(one: UnreadIndexes) -> int:
+    return one.inserted * len(one.indexes)
+
+
+def _entries(case: Case) -> float | None:
+    """Such entries, a second: they are counted from the start of the load on."""
+    found, window = _tables(case), case.step.window
+    if found is None or window is None:
+        return None
+    return sum(map(_written, found)) / window.to_s
+
+
+def _holds(case: Case) -> Holds | None:
+    """The work of writing entries, and as large a part of the wait for a core."""
+    entries = _entries(case)
+    parts = parts_of_work(case, entries * ENTRY_S) if entries else {}
+    return priced(parts) if parts else None
+
+
+RULE = Rule(
+    "unused-indexes",
+    say("indexes that nobody reads are written"),
+    judge,
+    holds=part_of(*CORES, is_priced=True),
+    holds_in=_holds,
+)
