@@ -57,9 +57,11 @@ ENDED = frozenset(
         "sequences",
         "server-paused",
         "steal",
+        "compressed-tables",
         "swapping",
         "table-locks",
         "tables-flushed",
+        "unused-indexes",
     }
 )
 """Causes without a trial whose remedy ends what they claim."""
@@ -80,7 +82,6 @@ _ENDED_ON_POSTGRESQL = frozenset(
         "hot-updates-lost",
         "long-transaction",
         "recovery-conflicts",
-        "unused-indexes",
     }
 )
 """The same of causes whose share is counted on PostgreSQL alone."""

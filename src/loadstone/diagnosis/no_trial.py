@@ -28,6 +28,11 @@ _VACUUMED = say(
     "back: VACUUM by hand, run again, and compare both runs with loadstone compare"
 )
 
+_REWRITTEN = say(
+    "not by --prove, which rewrites no table: do so by hand, run again, and compare both runs with "
+    "loadstone compare"
+)
+
 _INDEXES = say(
     "not by --prove, which changes no table and no index: do so by hand, run again, and compare "
     "both runs with loadstone compare"
@@ -87,10 +92,8 @@ WHY: Mapping[str, Message] = {
         "not by --prove: clients decide when they open connections; let them keep theirs, or put a "
         "pooler before the server, and run again"
     ),
-    "bloated-tables": say(
-        "not by --prove, which rewrites no table: do so by hand, run again, and compare both runs "
-        "with loadstone compare"
-    ),
+    "compressed-tables": _REWRITTEN,
+    "bloated-tables": _REWRITTEN,
     "hot-updates-lost": _INDEXES,
     "unused-indexes": _INDEXES,
     "sequences": say(

@@ -15,7 +15,7 @@ from loadstone.diagnosis.unexplained import UNEXPLAINED
 from loadstone.model.finding import Finding
 from loadstone.model.message import Joined, say, sentences
 
-LAST_RESORTS = ("cpu-bound", "latency-bound", UNEXPLAINED)
+LAST_RESORTS = ("cpu-bound", "few-users", "one-hot-core", UNEXPLAINED)
 """Causes that name what is used up, and not by what."""
 
 _BY_COUNTERS = frozenset(
