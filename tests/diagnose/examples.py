@@ -245,7 +245,8 @@ _INDEXED = Of(
                 unread=(UnreadIndexes(table="sbtest.t", inserted=500_000, indexes=("a", "b")),)
             ),
         }
-    )
+    ),
+    variables={"performance_schema": "ON"},
 )
 _COMPRESSED = Of(
     Made(

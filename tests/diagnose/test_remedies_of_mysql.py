@@ -27,7 +27,8 @@ from loadstone.model.hot_spots import HotSpots, StatementSpot
 WAITING = {"row_lock_current_waits": 8.0}
 OLD = {"oldest_transaction_s": 40.0}
 IN_COMMIT: dict[str, Any] = {"means": {"state.commit": 12.0}, "rates": {"binlog_syncs": 400.0}}
-CIRCLES = {"innodb_deadlock_detect": "OFF", "innodb_lock_wait_timeout": "50"}
+IN_CIRCLES = {"oldest_holding_transaction_s": 0.0, "oldest_waiting_transaction_s": 40.0}
+CIRCLES: dict[str, str | None] = {"innodb_deadlock_detect": "OFF", "innodb_lock_wait_timeout": "50"}
 
 
 @pytest.mark.parametrize(
@@ -36,10 +37,13 @@ CIRCLES = {"innodb_deadlock_detect": "OFF", "innodb_lock_wait_timeout": "50"}
         (OLD, {}, "End the transaction that has been open for 40 s"),
         (OLD | {"oldest_holding_transaction_s": 0.0}, {}, "Spread the changes"),
         (OLD | {"oldest_holding_transaction_s": 40.0}, CIRCLES, "End the transaction"),
-        (OLD | {"oldest_holding_transaction_s": 0.0}, CIRCLES, "innodb_deadlock_detect=ON"),
+        (OLD | {"oldest_holding_transaction_s": 0.0}, CIRCLES, "Spread the changes"),
+        (OLD | IN_CIRCLES, CIRCLES, "innodb_deadlock_detect=ON"),
+        (OLD | IN_CIRCLES, {}, "Spread the changes"),
         (OLD | {"oldest_prepared_transaction_s": 40.0}, {}, "XA ROLLBACK"),
         (OLD, {"autocommit": "OFF"}, "Set autocommit=ON"),
         (OLD, {"autocommit": "ON", "init_connect": "SET autocommit=0"}, "Set autocommit=ON"),
+        (OLD, {"autocommit": "ON", "init_connect": "SET autocommit=1"}, "End the transaction"),
     ],
 )
 def test_who_keeps_rows_decides_what_helps(
@@ -134,7 +138,8 @@ def test_what_sends_temporary_tables_to_disk_is_tried(
 
 
 def test_threads_that_help_a_long_statement_are_its_own() -> None:
-    long = Made(highest={"longest_statement_s": 30.0}, mean_ms=1.0)
+    reads = {"commits_per_s": 0.0}
+    long = Made(highest={"longest_statement_s": 30.0}, mean_ms=1.0, server_figures=reads)
     cores = Cores.model_validate({"users": 0.5, "others": 0.0, "own": 1.2})
     account = an_account(on_core=0.1, waiting_for_a_core=0.3).model_copy(update={"cores": cores})
     found = other_clients.RULE.judge(a_case(long.but(step={"account": account})))
@@ -142,14 +147,18 @@ def test_threads_that_help_a_long_statement_are_its_own() -> None:
     assert "has been running for 30 s" in found.sentence
     resting = account.model_copy(update={"cores": cores.model_copy(update={"own": 0.02})})
     assert other_clients.RULE.judge(a_case(long.but(step={"account": resting}))) is None
+    writes = long.but(step={"account": account}, server_figures={"commits_per_s": 900.0})
+    assert other_clients.RULE.judge(a_case(writes)) is None
 
 
 def test_what_other_clients_call_is_no_trigger() -> None:
     made = Made(rates={"queries": 60_000.0, "com_stmt_prepare": 0.0, "com_call_procedure": 2.0})
+    seldom = made.but(rates={"com_call_procedure": 0.01})
     cores = Cores.model_validate({"users": 1.0, "others": 0.5, "own": 0.1})
     account = an_account(on_core=0.1).model_copy(update={"cores": cores})
     assert stored_programs.RULE.judge(a_case(made)) is not None
     assert stored_programs.RULE.judge(a_case(made.but(step={"account": account}))) is None
+    assert stored_programs.RULE.judge(a_case(seldom.but(step={"account": account}))) is not None
 
 
 def _sums(statement: str) -> HotSpots:
@@ -170,6 +179,7 @@ def _sums(statement: str) -> HotSpots:
         ("SELECT SUM ( `k` ) FROM `sbtest1` WHERE `id` BETWEEN ? AND ?", False),
         ("SELECT COUNT ( `k` ) FROM `sbtest1` GROUP BY `c`", True),
         ("SELECT `c` FROM `sbtest1` WHERE `k` > ? AND `pad` = ?", True),
+        ("SELECT COUNT ( * ) FROM `sbtest1` WHERE `k` = ? AND `pad` = ?", True),
     ],
 )
 def test_a_sum_needs_the_rows_that_an_index_leads_to(statement: str, *, is_found: bool) -> None:
@@ -199,4 +209,4 @@ def test_where_no_more_than_a_resource_is_known_changed_settings_are_told() -> N
     case = replace(a_case(Made(host=full), variables=changed), environment=told)
     (found, *_) = diagnosis_of(case).findings
     assert found.cause == "cpu-bound"
-    assert found.remedy.endswith("judged by no rule: innodb_spin_wait_delay=6000.")
+    assert found.remedy.endswith("changed on this server: innodb_spin_wait_delay=6000.")

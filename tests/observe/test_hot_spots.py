@@ -103,3 +103,27 @@ def test_what_was_not_read_before_is_not_taken_for_growth() -> None:
     after = Snapshot({"waits": {("wait/a",): (9e12, 1.0)}})
     assert difference(refused, after).waits == ()
     assert "timed out" in difference(refused, after).not_evaluated["waits"]
+
+
+def _of_indexes(**used: tuple[float, float]) -> Sums:
+    return {("shop", "t", None if name == "rows" else name): sums for name, sums in used.items()}
+
+
+def test_indexes_into_which_nobody_looked_are_told_with_the_rows_inserted() -> None:
+    before = Snapshot({"indexes": _of_indexes(rows=(50.0, 0.0), a=(0.0, 7.0), b=(0.0, 7.0))})
+    after = _of_indexes(rows=(250.0, 0.0), a=(0.0, 9.0), b=(0.0, 7.0), c=(0.0, 0.0))
+    (found,) = difference(before, Snapshot({"indexes": after})).unread or ()
+    assert (found.table, found.inserted, found.indexes) == ("shop.t", 200, ("b", "c"))
+    assert difference(before, before).unread == ()
+    assert difference(Snapshot({}), Snapshot({"indexes": after})).unread is None
+
+
+def test_stages_and_waits_for_the_servers_own_locks_are_counted_together() -> None:
+    grown = Snapshot(
+        {
+            "waits": {("wait/synch/a",): (1e12, 5.0), ("wait/io/table/b",): (1e12, 9.0)},
+            "stages": {("stage/sql/c",): (1e12, 40.0)},
+        }
+    )
+    assert difference(Snapshot({"waits": {}, "stages": {}}), grown).fine_events == 45
+    assert difference(Snapshot({"waits": {}}), Snapshot({"waits": {}})).fine_events is None

@@ -84,6 +84,7 @@ def test_sessions_are_counted_by_what_they_do() -> None:
     gauges = {
         "clients": 11, "active": 5, "waiting": 4, "waiting_for_rows": 3, "idle_in_transaction": 2,
         "in_transaction": 6, "oldest_transaction_s": 60.0, "longest_statement_s": 0.25,
+        "oldest_holding_transaction_s": 60.0,
         "autovacuum_workers": 1, "oldest_xmin_age": 9, "oldest_xmin_s": 5.5,
         "standby_xmin_age": 70, "walsenders": 1,
     }  # fmt: skip

@@ -31,22 +31,25 @@ def test_more_than_all_commits_can_be_are_savepoints(
 
 
 @pytest.mark.parametrize(
-    ("com_commit", "changes", "per_s"),
+    ("com_commit", "changes", "by_engine", "per_s"),
     [
-        (0.0, 3000.0, 300.0),  # each change commits by itself
-        (500.0, 3000.0, 50.0),  # six changes in a transaction
-        (10.0, 4000.0, 401.0),  # somebody else's COMMITs
-        (700.0, 0.0, 70.0),
+        (0.0, 3000.0, 3000.0, 300.0),  # each change commits by itself
+        (500.0, 3000.0, 500.0, 50.0),  # six changes in a transaction
+        (10.0, 4000.0, 4010.0, 401.0),  # somebody else's COMMITs
+        (10.0, 4000.0, 10.0, 1.0),  # four hundred changes in a transaction
+        (0.0, 3000.0, 0.0, 0.0),  # nobody commits
+        (700.0, 0.0, 700.0, 70.0),
     ],
 )
 def test_without_a_binary_log_a_change_without_a_commit_is_a_transaction(
-    com_commit: float, changes: float, per_s: float
+    com_commit: float, changes: float, by_engine: float, per_s: float
 ) -> None:
     counted = {
         "com_commit": com_commit,
         "com_insert": changes / 2,
         "com_update": changes / 2,
         "com_delete": 0.0,
+        "handler_commit": by_engine,
     }
     gauges = {"setting.log_bin": 0.0}
     seen = Observation(source=SERVER, from_s=0.0, to_s=10.0, deltas=counted, gauges=gauges)

@@ -1,4 +1,4 @@
-"""Settings that somebody has changed and no rule judges, where nothing better is known.
+"""Settings that somebody has changed, where no more than a resource is known.
 
 What a rule has read it has judged: where it found nothing, the setting is not the cause by that
 rule. Of the others those are named that are known to matter for speed.
@@ -18,13 +18,19 @@ from loadstone.model.message import Joined, say, sentences
 LAST_RESORTS = ("cpu-bound", "few-users", "one-hot-core", UNEXPLAINED)
 """Causes that name what is used up, and not by what."""
 
-_BY_COUNTERS = frozenset(
+_LEFT_OUT = frozenset(
     {
-        "innodb_buffer_pool_size", "innodb_log_file_size", "innodb_log_files_in_group",
-        "innodb_redo_log_capacity", "max_connections", "max_wal_size", "shared_buffers",
+        # Rules judge them by what the server counts, before they read them.
+        "binlog_cache_size", "innodb_buffer_pool_size", "innodb_log_buffer_size",
+        "innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity",
+        "max_connections", "max_heap_table_size", "max_wal_size", "shared_buffers",
+        "sort_buffer_size", "table_definition_cache", "table_open_cache", "thread_cache_size",
+        "tmp_table_size", "work_mem",
+        # They matter where two servers are compared.
+        "character_set_server", "collation_server", "sql_mode", "tls_version",
     }
 )  # fmt: skip
-"""Settings that rules judge by what the server counts of them."""
+"""Settings that are no answer to why a server is slow, or have a rule."""
 
 _MOST = 6
 """[P] Settings that a sentence may have."""
@@ -36,8 +42,7 @@ def with_changed_settings(finding: Finding, case: Case) -> Finding:
     if not changed:
         return finding
     said = say(
-        "These settings are not at the server's defaults, matter for speed, and are judged by no "
-        "rule: {settings}.",
+        "Look also at settings that were changed on this server: {settings}.",
         settings=Joined([f"{name}={case.variable(name)}" for name in changed[:_MOST]]),
     )
     remedy = sentences(finding.remedy, said) if finding.remedy else said
@@ -53,6 +58,6 @@ def _unjudged(case: Case) -> Sequence[str]:
         for name in target.get("not_default") or ()
         if known.renamed.get(name, name) in known.meanings
         and name not in judged
-        and name not in _BY_COUNTERS
+        and name not in _LEFT_OUT
         and name not in known.places
     ]

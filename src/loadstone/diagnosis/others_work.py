@@ -8,6 +8,7 @@ from loadstone.diagnosis.holds import SYNC_WAITS, Holds, part_of_waits
 from loadstone.diagnosis.rule import Judge, Rule
 from loadstone.diagnosis.waits_for_threads import with_waits_for
 from loadstone.model.account import Account, Place
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.figure import Number
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -23,6 +24,9 @@ RESTING = 0.005
 
 HELPED = 0.1
 """[P] Part of the busy cores from which the server's own threads may work for a long statement."""
+
+CHANGING = 0.01
+"""[P] Transactions for each event that may change something where the load only reads."""
 
 COMING = 1.0
 """[P] New connections a second: of sessions that end between two looks no CPU is known."""
@@ -68,12 +72,14 @@ def by_length(case: Case, longest_s: float, remedy: Message) -> Finding | None:
 def _part_of_helpers(case: Case) -> float:
     """The part of the busy cores that the server's own threads use.
 
-    Of a long statement InnoDB reads a whole table, or makes an index, in threads that belong to no
-    session, while the session waits for them.
+    Of a long statement InnoDB reads a whole table in threads that belong to no session, while the
+    session waits for them. Where nothing is changed, its threads have nothing else to do.
     """
     account, host = case.step.account, case.step.host
     busy = busy_cores(host) if host else None
     if account is None or account.cores is None or not account.cores.own or not busy:
+        return 0.0
+    if case.family != MYSQL or (case.commits() or 0.0) > CHANGING * case.tps:
         return 0.0
     return min(account.cores.own / busy, 1.0)
 

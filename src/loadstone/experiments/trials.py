@@ -220,9 +220,11 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         # server.
         fits = ground.sandbox and (plain or trial.kind != "users")
         return None if fits else Refused(say("the run's server is gone"))
-    if ground.target is None or ground.is_ours or ground.is_set_by_sessions(trial):
+    if ground.target is None or ground.is_ours:
         return None
     place = ground.target.place
+    if ground.is_set_by_sessions(trial):
+        return _why_not_by_sessions(trial, place, yes=ground.may_change)
     if trial.kind == "dynamic":
         names = [setting.name for setting in trial.settings]
         risky = trial.risks_commits
@@ -231,6 +233,14 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         said = say("it would speak to {place} without encryption: --yes", place=place)
         return Refused(said, wants_yes=True)
     return None
+
+
+def _why_not_by_sessions(trial: Trial, place: str, *, yes: bool) -> Refused | None:
+    """Why the load's sessions must not set it for themselves: rows of its own may be lost."""
+    if not trial.risks_commits or yes:
+        return None
+    said = say("a crash of {place} might lose commits that the load makes: --yes", place=place)
+    return Refused(said, wants_yes=True)
 
 
 def why_not_set(

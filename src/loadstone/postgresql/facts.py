@@ -27,8 +27,8 @@ SYSTEM_IDENTIFIER = "system_identifier"
 """A figure of pg_controldata, listed with the settings; a standby has that of its primary."""
 
 DENIED = "42501"
-_NOT_HERE = ("42883", "42P01", "0A000")
-"""Codes of compatible servers that lack a function or view."""
+_NOT_HERE = ("42883", "42P01", "42703", "0A000")
+"""Codes of compatible servers that lack a function, a view or a column."""
 
 _TIME_IS_UP = "57014"
 
@@ -80,8 +80,10 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
         (connected,) = cursor.fetchone()
         cursor.execute(_CIPHER)
         cipher = cursor.fetchone()
-        cursor.execute(_SET)
-        changed = tuple(plain(str(row[0])) for row in cursor.fetchall())
+        changed = None
+        with _if_it_says():
+            cursor.execute(_SET)
+            changed = tuple(plain(str(row[0])) for row in cursor.fetchall())
     read_only = variables.get("default_transaction_read_only") == "on"
     return ServerFacts(
         version=variables.get("server_version", ""),

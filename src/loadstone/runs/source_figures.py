@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
+from loadstone.analyse.transactions import CHANGES_MOST
 from loadstone.model.figure import Percent, Seconds
 from loadstone.model.frozen import DEFERRED
 from loadstone.model.message import Message, say
@@ -136,9 +137,6 @@ def sums_of(
 _OWN = "own_"
 _COMMITS = "pg_stat_database.xact_commit"
 # A busy session reports its counts once a second (PGSTAT_MIN_INTERVAL); a window may begin slowly.
-_CHANGES_MOST = 100
-"""[P] Statements that change something in a transaction of which somebody says COMMIT."""
-
 _UNREPORTED_S = 2.0
 
 
@@ -300,12 +298,16 @@ def _commits(sums: SourceSums) -> float | None:
 
 
 def _without_log(sums: SourceSums) -> float | None:
-    """Commits of a server of MySQL's family that has no binary log to count them."""
-    committed = sums.rate("com_commit")
+    """Commits of a server of MySQL's family that has no binary log to count them.
+
+    The storage engine counts those of statements that commit by themselves as well.
+    """
+    committed, by_engine = sums.rate("com_commit"), sums.rate("handler_commit")
     changes = _sum(*(sums.rate(f"com_{what}") for what in ("insert", "update", "delete")))
-    if committed is None or changes is None or committed >= changes / _CHANGES_MOST:
+    if committed is None or changes is None or committed >= changes / CHANGES_MOST:
         return committed
-    return committed + changes
+    by_themselves = by_engine is None or by_engine >= changes
+    return committed + changes if by_themselves else committed
 
 
 def cores_in(counters: Iterable[str]) -> list[str]:

@@ -283,3 +283,13 @@ def test_plans_that_a_setting_keeps_already_are_no_remedy_for_planning() -> None
     found = planning.RULE.judge(a_case(planned, variables=generic))
     assert found is not None and found.trial is None
     assert "force_generic_plan" not in found.remedy
+
+
+@pytest.mark.parametrize(("tables", "rows", "share"), [(60.0, 20.0, 0.3), (0.0, 40.0, None)])
+def test_waits_for_rows_are_no_tables(tables: float, rows: float, share: float | None) -> None:
+    shared = {"pg_locks.shared.relation": tables, "pg_locks.shared.rows": rows}
+    waiting = at(
+        an_account(latch=0.4, on_core=0.1), means={"state.LWLock:LockManager": 4.5, **shared}
+    )
+    found = lock_manager.RULE.judge(a_case(waiting))
+    assert (None if found is None else found.share) == (share and pytest.approx(share))

@@ -5,6 +5,7 @@ Its tables are read only before and after the load, over a connection that is cl
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -124,20 +125,29 @@ _FINE = "wait/synch/"
 """Waits that are not timed by default, as no stages are: there are dozens for each statement."""
 
 
-_INDEXES = Kind(
-    "indexes",
-    "table_io_waits_summary_by_index_usage",
-    ("OBJECT_SCHEMA", "OBJECT_NAME", "INDEX_NAME"),
-    ("COUNT_INSERT", "COUNT_FETCH"),
-    "OBJECT_SCHEMA = %s",
+_INDEXES = "indexes"
+_INSERTED_INTO = (
+    "SELECT OBJECT_NAME FROM performance_schema.table_io_waits_summary_by_index_usage"
+    " WHERE OBJECT_SCHEMA = %s AND INDEX_NAME IS NULL AND COUNT_INSERT > 0"
+    " ORDER BY COUNT_INSERT DESC LIMIT {most}"
 )
-"""Of a table's rows InnoDB counts those inserted without the name of an index. One that was never
-used has a line as well, of zeros."""
+"""InnoDB counts rows that are inserted without the name of an index."""
 
-_UNIQUE = (
-    "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS"
-    " WHERE TABLE_SCHEMA = %s AND NON_UNIQUE = 0 AND SEQ_IN_INDEX = 1"
+_USE_OF_INDEXES = (
+    "SELECT INDEX_NAME, COUNT_INSERT, COUNT_FETCH"
+    " FROM performance_schema.table_io_waits_summary_by_index_usage"
+    " WHERE OBJECT_SCHEMA = %s AND OBJECT_NAME = %s"
 )
+_NEEDED_UNREAD = (
+    "SELECT s.INDEX_NAME FROM information_schema.STATISTICS AS s"
+    " LEFT JOIN information_schema.KEY_COLUMN_USAGE AS k ON k.TABLE_SCHEMA = s.TABLE_SCHEMA"
+    " AND k.TABLE_NAME = s.TABLE_NAME AND k.COLUMN_NAME = s.COLUMN_NAME"
+    " AND k.REFERENCED_TABLE_NAME IS NOT NULL"
+    " WHERE s.TABLE_SCHEMA = %s AND s.TABLE_NAME = %s AND s.SEQ_IN_INDEX = 1"
+    " AND (s.NON_UNIQUE = 0 OR s.INDEX_TYPE <> 'BTREE' OR k.COLUMN_NAME IS NOT NULL)"
+)
+"""Indexes that keep values unique, or that checks of foreign keys need; and those of texts and
+places, whose reads are counted elsewhere."""
 
 
 def snapshot(endpoint: Endpoint, *, only_own: bool = False) -> Snapshot:
@@ -165,28 +175,46 @@ def _snapshot(connection: Connection, schema: str) -> Snapshot:
         return Snapshot(refused={kind.name: SWITCH_ON for kind in KINDS})
     sums: dict[str, Sums] = {}
     refused: dict[str, str] = {}
-    for kind in (*KINDS, _INDEXES):
+    for kind in KINDS:
         try:
-            sums[kind.name] = _read(connection, kind, schema)
+            sums[kind.name] = _read(connection, kind)
         except (pymysql.MySQLError, TypeError, ValueError, IndexError) as error:
             refused[kind.name] = say(
                 "performance_schema.{table}: {why}", table=kind.table, why=str(error)
             )
+    # An account may lack the right, and an old server the table.
+    with contextlib.suppress(pymysql.MySQLError, TypeError, ValueError):
+        sums[_INDEXES] = _use_of_indexes(connection, schema)
     return Snapshot(sums, refused, known.get("datadir", ""))
 
 
-def _read(connection: Connection, kind: Kind, schema: str) -> Sums:
+def _use_of_indexes(connection: Connection, schema: str) -> Sums:
+    """Rows inserted and fetched, by the indexes of the tables with the most rows inserted.
+
+    Each is asked for by its name: of all tables at once some servers would open each.
+    """
+    found: Sums = {}
     with connection.cursor() as cursor:
-        unique: set[Key] = set()
-        if kind is _INDEXES:
-            cursor.execute(_UNIQUE, (schema,))
-            unique = {tuple(row) for row in cursor.fetchall()}
-        cursor.execute(kind.statement, (schema,) if kind is _INDEXES else None)
+        cursor.execute(_INSERTED_INTO.format(most=_SHOWN), (schema,))
+        for (table,) in cursor.fetchall():
+            cursor.execute(_NEEDED_UNREAD, (schema, table))
+            needed = {row[0] for row in cursor.fetchall()}
+            cursor.execute(_USE_OF_INDEXES, (schema, table))
+            found |= {
+                (schema, table, index): (float(inserted), float(fetched))
+                for index, inserted, fetched in cursor.fetchall()
+                if index not in needed
+            }
+    return found
+
+
+def _read(connection: Connection, kind: Kind) -> Sums:
+    with connection.cursor() as cursor:
+        cursor.execute(kind.statement)
         width = len(kind.keys)
         return {
             tuple(row[:width]): tuple(float(value or 0) for value in row[width:])
             for row in cursor.fetchall()
-            if tuple(row[:width]) not in unique
         }
 
 
@@ -195,7 +223,7 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     refused = {**before.refused, **after.refused}
     locks = _growth(before, after, _TABLE_LOCKS)
     grown = {kind.name: _growth(before, after, kind) for kind in KINDS}
-    others = (_TABLE_LOCKS.name, _STAGES.name, _INDEXES.name)
+    others = (_TABLE_LOCKS.name, _STAGES.name)
     missing = {name: why for name, why in refused.items() if name not in others}
     for kind in (_STATEMENTS, _WAITS):
         if not grown[kind.name] and kind.name not in missing:
@@ -223,23 +251,30 @@ def _unread(before: Snapshot, after: Snapshot) -> tuple[UnreadIndexes, ...] | No
 
     `None`: the use of indexes is not counted.
     """
-    if _INDEXES.name not in before.sums or not after.sums.get(_INDEXES.name):
+    if _INDEXES not in before.sums or _INDEXES not in after.sums:
         return None
-    grown = _growth(before, after, _INDEXES)
-    inserted = {key[:2]: sums[0] for key, sums in grown.items() if key[2] is None and sums[0]}
-    unread: dict[Key, list[str]] = {}
-    for schema, table, index in after.sums[_INDEXES.name]:
-        if index is not None and not grown.get((schema, table, index), (0.0, 0.0))[1]:
-            unread.setdefault((schema, table), []).append(str(index))
-    found = [
-        UnreadIndexes(
-            table=f"{key[0]}.{key[1]}", inserted=round(rows), indexes=tuple(sorted(unread[key]))
-        )
-        for key, rows in inserted.items()
-        if key in unread
-    ]
-    found.sort(key=lambda one: one.inserted * len(one.indexes), reverse=True)
-    return tuple(found[:_SHOWN])
+    earlier, now = before.sums[_INDEXES], after.sums[_INDEXES]
+    is_cut = len({key[:2] for key in earlier}) >= _SHOWN
+    found = []
+    for schema, table, of_rows in now:
+        known = earlier.get((schema, table, None))
+        if of_rows is not None or (known is None and is_cut):
+            continue
+        inserted = now[schema, table, None][0] - (known[0] if known else 0.0)
+        unread = [
+            str(key[2])
+            for key, sums in now.items()
+            if key[:2] == (schema, table)
+            and key[2] is not None
+            and sums[1] == earlier.get(key, (0.0, 0.0))[1]
+        ]
+        if inserted > 0 and unread:
+            found.append(
+                UnreadIndexes(
+                    table=f"{schema}.{table}", inserted=round(inserted), indexes=tuple(unread)
+                )
+            )
+    return tuple(sorted(found, key=lambda one: one.inserted * len(one.indexes), reverse=True))
 
 
 def _nothing_grew(kind: Kind) -> Message:

@@ -295,21 +295,26 @@ def _transactions(connection: Connection) -> Raw:
     rows = _rows(
         connection,
         "SELECT COUNT(*), COALESCE(SUM(trx_state = 'LOCK WAIT'), 0),"
-        f" {_age_of('TRUE')}, {_age_of(_KEEPS_OTHERS)}, {_age_of('trx_mysql_thread_id = 0')}"
+        f" {_age_of('TRUE')}, {_age_of(_WAITS)}, {_age_of(_KEEPS_OTHERS)}, {_age_of(_PREPARED)}"
         " FROM information_schema.INNODB_TRX",
     )
-    count, waiting, oldest, holding, prepared = rows[0]
+    count, waiting, oldest, oldest_waiting, holding, prepared = rows[0]
     return {
         "transactions_open": _number(count),
         "transactions_waiting": _number(waiting),
         "oldest_transaction_s": _number(oldest),
+        "oldest_waiting_transaction_s": _number(oldest_waiting),
         "oldest_holding_transaction_s": _number(holding),
         "oldest_prepared_transaction_s": _number(prepared),
     }
 
 
+_WAITS = "trx_state = 'LOCK WAIT'"
 _KEEPS_OTHERS = "trx_state <> 'LOCK WAIT' AND trx_rows_locked > 0"
 """A transaction that has rows and does not itself wait for one."""
+
+_PREPARED = "trx_mysql_thread_id = 0 AND trx_state NOT IN ('ROLLING BACK', 'COMMITTING')"
+"""No session has it, nor does the server itself end it, as after a crash."""
 
 
 def _age_of(those: str) -> str:

@@ -166,6 +166,9 @@ def _ages(found: Iterable[Alike]) -> dict[str, float]:
         "pg_stat_activity.oldest_transaction_s": _most(
             one.oldest_s for one in others if one.of_client
         ),
+        "pg_stat_activity.oldest_holding_transaction_s": _most(
+            one.oldest_s for one in others if one.of_client and one.wait_type != "Lock"
+        ),
         "pg_stat_activity.longest_statement_s": _most(one.statement_s for one in at_work),
         "pg_stat_activity.oldest_xmin_age": _most(one.xmin_age for one in keep),
         "pg_stat_activity.oldest_xmin_s": _most(one.keeps_s for one in keep),

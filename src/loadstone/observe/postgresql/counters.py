@@ -38,6 +38,7 @@ GAUGES: tuple[Entry, ...] = (
     Entry("row_lock_current_waits", ("pg_stat_activity.waiting_for_rows",)),
     Entry("transactions_open", ("pg_stat_activity.in_transaction",)),
     Entry("oldest_transaction_s", ("pg_stat_activity.oldest_transaction_s",)),
+    Entry("oldest_holding_transaction_s", ("pg_stat_activity.oldest_holding_transaction_s",)),
     Entry("longest_statement_s", ("pg_stat_activity.longest_statement_s",)),
     Entry("uptime_s", ("pg_postmaster.up_s",)),
 )

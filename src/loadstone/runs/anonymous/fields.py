@@ -22,7 +22,7 @@ STAYS = frozenset(
     "event condition factor factors levels variant variants level place known view "
     "allocator cgroup_cores cgroup_io cgroup_memory clocksource cores cores_allowed cpu "
     "huge_pages_defrag huge_pages_reserved hypervisor io_scheduler kernel memory mitigations "
-    "mount_options nic_speed os swap swappiness".split()
+    "mount_options nic_speed os swap swappiness not_default".split()
 )
 """Texts that stay, unless they have a path, an address or an identifier in them."""
 

@@ -26,7 +26,7 @@ _POLL_S = 0.02
 _FOLLOWS = (
     "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn IS NOT NULL"
 )
-"""Until a standby has said what it has on disk, no commit waits for it."""
+"""A standby counts for commits once it has said what it has on disk."""
 
 _MARK = "standby.signal"
 """The file that makes a server a standby at its start."""

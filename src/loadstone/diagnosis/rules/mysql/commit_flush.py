@@ -27,9 +27,12 @@ def judge(case: Case) -> Finding | None:
     The process list decides where it shows something; otherwise the time of the syncs that
     performance_schema counted.
     """
+    commits = case.needed(case.commits())
+    if not commits or not _wait_for_syncs(case):
+        return None
     log = "binlog" if _redo_is_lazy(case) else "redo"
-    commits, syncs = case.needed(case.commits()), case.needed(case.rate(_SYNCS[log]))
-    if not commits or not syncs or not _wait_for_syncs(case):
+    syncs = case.needed(case.rate(_SYNCS[log]))
+    if not syncs:
         return None
     share = case.needed(commit_share(case))
     wait = SyncWait(share, commits, syncs, _sync_s(case, log, syncs))

@@ -57,8 +57,13 @@ def judge(case: Case) -> Finding | None:
 
 
 def _cores(case: Case) -> float:
-    """Cores that compress and uncompress, by the server's own clock."""
-    return sum((case.rate(name) or 0.0) * (case.mean(f"{name}_s") or 0.0) for name in _OPS)
+    """Cores that compress and uncompress, by the server's own clock.
+
+    That goes on while a thread waits for a core: of its time so much is work as of the users'.
+    """
+    at_once = sum((case.rate(name) or 0.0) * (case.mean(f"{name}_s") or 0.0) for name in _OPS)
+    works, ready = case.time_at("on core"), case.time_at("on core", "waiting for a core")
+    return at_once * works / ready if works and ready else at_once
 
 
 def _holds(case: Case) -> Holds | None:

@@ -23,8 +23,9 @@ BY_EVENT = 0.1
 FEWEST = 1.0
 """[P] Lower bound a second: an observer that reconnects is no storm."""
 
-COST = 0.15
-"""[P] Share of the server's CPU from which logins are a large part of its work."""
+COST = 0.05
+"""[P] Share of the server's CPU from which logins are a part of its work that matters: usual loads
+have none."""
 
 _BY_ACCOUNT = ("1203", "1226")
 """[S] Both manuals: more connections than max_user_connections, or than the account may have."""

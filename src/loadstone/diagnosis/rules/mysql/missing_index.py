@@ -54,9 +54,12 @@ def judge(case: Case) -> Finding | None:
     if _is_of_others(case):
         return None
     cores = server_cores(case)
-    worst = max(_wasteful(case, rows), key=lambda spot: spot.time_s, default=None)
-    if rows.by_index and worst is not None and sums_up(worst.statement):
+    wasteful = _wasteful(case, rows)
+    useful = [spot for spot in wasteful if rows.by_index and sums_up(spot.statement)]
+    if wasteful and len(useful) == len(wasteful):
         return None
+    others = [spot for spot in wasteful if spot not in useful]
+    worst = max(others, key=lambda spot: spot.time_s, default=None)
     return Finding(
         cause="missing-index",
         group="setting",

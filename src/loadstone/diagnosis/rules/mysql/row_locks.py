@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from loadstone.analyse.transactions import CHANGES_MOST
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.row_waits import (
@@ -34,8 +36,7 @@ COUNTED = 0.5
 
 _AUTO_INCREMENT = "innodb_autoinc_lock_mode"
 
-CHANGES_MOST = 100
-"""[P] Changes in a transaction of a load whose transactions end."""
+_SWITCHED_OFF = re.compile(r"autocommit\s*=\s*(0|off|false)", re.IGNORECASE)
 
 LOST = 0.05
 """[P] Share of the events that are run again; below it nobody would notice the difference."""
@@ -70,7 +71,7 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.95,
         remedy=_remedy(case),
-        trial=_trial(case),
+        trial=_detecting(case) if _waits_in_circles(case) else other_rows(case),
         acts_on="row locks",
     )
 
@@ -121,11 +122,9 @@ def _waits(by_event: float | None, each_ms: float | None) -> Iterator[Message]:
         )
 
 
-def _trial(case: Case) -> Trial | None:
-    if _waits_in_circles(case):
-        detects = {"innodb_deadlock_detect": "ON"}
-        return dynamic(case, detects, say("deadlocks that nobody detects"))
-    return other_rows(case)
+def _detecting(case: Case) -> Trial | None:
+    detects = {"innodb_deadlock_detect": "ON"}
+    return dynamic(case, detects, say("deadlocks that nobody detects"))
 
 
 def _remedy(case: Case) -> Message:
@@ -135,12 +134,11 @@ def _remedy(case: Case) -> Message:
             "Set autocommit=ON for the load's sessions (the variable, init_connect): no COMMIT "
             "follows their changes, so each keeps its rows locked until it ends."
         )
-    prepared = case.highest("oldest_prepared_transaction_s") or 0.0
-    if prepared >= HELD_S and prepared >= (holder_s(case) or 0.0):
+    if (prepared_s := _prepared_s(case)) is not None:
         return say(
             "End the prepared transaction that no session has ({seconds} s old): XA RECOVER lists "
             "it, XA COMMIT or XA ROLLBACK ends it.",
-            seconds=Number(prepared),
+            seconds=Number(prepared_s),
         )
     if _waits_in_circles(case):
         return say(
@@ -163,17 +161,25 @@ def _never_commits(case: Case) -> bool:
     changes = sum(case.rate(f"com_{what}") or 0.0 for what in ("insert", "update", "delete"))
     ended = sum(case.rate(f"com_{how}") or 0.0 for how in ("commit", "rollback"))
     by_itself = case.is_on("autocommit") is not False
-    if by_itself and "autocommit" not in (case.variable("init_connect") or "").lower():
+    if by_itself and not _SWITCHED_OFF.search(case.variable("init_connect") or ""):
         return False
     return bool(changes) and ended < changes / CHANGES_MOST
 
 
+def _prepared_s(case: Case) -> float | None:
+    """Age of a prepared transaction that is older than all that sessions have, if there is one."""
+    prepared_s = case.highest("oldest_prepared_transaction_s") or 0.0
+    is_oldest = prepared_s >= HELD_S and prepared_s >= (holder_s(case) or 0.0)
+    return prepared_s if is_oldest else None
+
+
 def _waits_in_circles(case: Case) -> bool:
     """Whether transactions wait for long, and for none that goes on: nobody looks for deadlocks."""
-    holding = case.highest("oldest_holding_transaction_s")
-    waiting_s = case.highest("oldest_transaction_s") or 0.0
-    is_off = case.is_on("innodb_deadlock_detect") is False
-    return is_off and holding is not None and is_old(case, waiting_s) and not is_old(case, holding)
+    if case.is_on("innodb_deadlock_detect") is not False:
+        return False
+    if _never_commits(case) or _prepared_s(case) is not None or holder_s(case) is not None:
+        return False
+    return is_old(case, case.highest("oldest_waiting_transaction_s") or 0.0)
 
 
 def judge_deadlocks(case: Case) -> Finding | None:

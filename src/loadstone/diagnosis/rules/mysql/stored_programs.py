@@ -13,6 +13,9 @@ from loadstone.model.message import plain, say, say_in
 STATEMENT_S = 1e-6
 """[P] Least CPU of a statement in a procedure, such as an assignment."""
 
+LONGEST = 100_000
+"""[P] Statements that a call executes, at most."""
+
 INSIDE = 0.2
 """[P] Share of the statements that the server executes."""
 
@@ -29,10 +32,9 @@ def judge(case: Case) -> Finding | None:
     # Queries also counts preparing and closing statements, Questions does not.
     inside = every - sent - 2 * (case.rate("com_stmt_prepare") or 0.0)
     called = case.rate("com_call_procedure") or 0.0
-    if called:
-        # Other clients' procedures execute as many as their work on a core is enough for.
-        inside -= client_cores(case.step) / STATEMENT_S
-    if inside < max(FEWEST, INSIDE * every):
+    # Other clients' procedures execute as many as their work on a core is enough for.
+    of_others = min(client_cores(case.step) / STATEMENT_S, called * LONGEST)
+    if inside - of_others < max(FEWEST, INSIDE * every):
         return None
     if called >= CALLED * inside:
         return None

@@ -143,8 +143,14 @@ def pages_of(one: TableVersions) -> float:
 
 
 def empty_pages_of(one: TableVersions) -> float:
-    """The pages in scans beyond one for each row and dead version in them."""
-    return max(_pages_scanned(one) - one.scanned - in_scans_of(one), 0.0)
+    """The pages in scans beyond one for each row and dead version in them.
+
+    A table has none if it has fewer pages than rows. VACUUM comes to all of its pages as well.
+    """
+    if not one.scanned or one.pages <= one.live + dead_of(one):
+        return 0.0
+    scanned = _pages_scanned(one) - one.vacuums * one.pages
+    return max(scanned - one.scanned - in_scans_of(one), 0.0)
 
 
 def _pages_scanned(one: TableVersions) -> int:
