@@ -59,6 +59,8 @@ SERVER_RATES = {
     "semi_sync_no": 0.0,
     "semi_sync_yes": 0.0,
     "semi_sync_wait_s": 0.0,
+    "compress_ops": 0.0,
+    "uncompress_ops": 0.0,
 }
 SERVER_MEANS = {
     "threads_running": 9.0,

@@ -29,6 +29,14 @@ class KnownSettings(Protocol):
     def places(self) -> Collection[str]:
         """Settings that name folders which matter only by the disk they are on."""
 
+    @property
+    def no_suspects(self) -> Collection[str]:
+        """Settings that are no answer to why one server is slow.
+
+        Rules of the diagnosis judge them by what the server counts, before they read them; or they
+        matter only where two servers are compared.
+        """
+
     # The review of one server.
 
     @property

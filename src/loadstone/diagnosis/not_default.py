@@ -18,20 +18,6 @@ from loadstone.model.message import Joined, say, sentences
 LAST_RESORTS = ("cpu-bound", "few-users", "one-hot-core", UNEXPLAINED)
 """Causes that name what is used up, and not by what."""
 
-_LEFT_OUT = frozenset(
-    {
-        # Rules judge them by what the server counts, before they read them.
-        "binlog_cache_size", "innodb_buffer_pool_size", "innodb_log_buffer_size",
-        "innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity",
-        "max_connections", "max_heap_table_size", "max_wal_size", "shared_buffers",
-        "sort_buffer_size", "table_definition_cache", "table_open_cache", "thread_cache_size",
-        "tmp_table_size", "work_mem",
-        # They matter where two servers are compared.
-        "character_set_server", "collation_server", "sql_mode", "tls_version",
-    }
-)  # fmt: skip
-"""Settings that are no answer to why a server is slow, or have a rule."""
-
 _MOST = 6
 """[P] Settings that a sentence may have."""
 
@@ -58,6 +44,6 @@ def _unjudged(case: Case) -> Sequence[str]:
         for name in target.get("not_default") or ()
         if known.renamed.get(name, name) in known.meanings
         and name not in judged
-        and name not in _LEFT_OUT
+        and name not in known.no_suspects
         and name not in known.places
     ]

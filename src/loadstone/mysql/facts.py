@@ -46,8 +46,9 @@ _SAID: tuple[tuple[str, Flavour], ...] = (
 _SET = (
     "SELECT VARIABLE_NAME FROM performance_schema.variables_info"
     " WHERE VARIABLE_SOURCE <> 'COMPILED'"
+    " AND VARIABLE_NAME NOT IN ('innodb_lock_wait_timeout', 'lock_wait_timeout')"
 )
-"""MySQL has it from 8.0 on."""
+"""MySQL has it from 8.0 on. The last two our own session has set (`bound_lock_waits`)."""
 
 _SET_ON_MARIADB = (
     "SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES"

@@ -31,6 +31,7 @@ __all__ = [
     "losing",
     "matters",
     "meanings",
+    "no_suspects",
     "not_judged",
     "of_provider",
     "own_places",
@@ -45,3 +46,13 @@ __all__ = [
 
 fragment_head = ("[mysqld]",)
 own_places = ("datadir", "basedir", "hostname")
+
+no_suspects = frozenset(
+    {
+        "binlog_cache_size", "character_set_server", "collation_server", "innodb_buffer_pool_size",
+        "innodb_log_buffer_size", "innodb_log_file_size", "innodb_log_files_in_group",
+        "innodb_redo_log_capacity", "max_connections", "max_heap_table_size",
+        "max_prepared_stmt_count", "sort_buffer_size", "sql_mode", "table_definition_cache",
+        "table_open_cache", "thread_cache_size", "tls_version", "tmp_table_size",
+    }
+)  # fmt: skip

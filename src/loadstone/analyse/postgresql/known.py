@@ -15,12 +15,13 @@ from loadstone.model.message import Message, say
 
 __all__ = [
     "deciding", "fragment_head", "is_identity", "is_own", "lasting", "leaders", "lists", "losing",
-    "matters", "meanings", "not_judged", "of_provider", "own_places", "part_of", "places",
-    "renamed", "rules", "shown_though_missing", "versions", "written_there",
+    "matters", "meanings", "no_suspects", "not_judged", "of_provider", "own_places", "part_of",
+    "places", "renamed", "rules", "shown_though_missing", "versions", "written_there",
 ]  # fmt: skip
 
 renamed: Mapping[str, str] = {}
 places = ("data_directory",)
+no_suspects = ("max_connections", "max_wal_size", "shared_buffers", "work_mem")
 fragment_head: tuple[str, ...] = ()
 of_provider: Mapping[Managed, Collection[str]] = {
     service: ("fsync", "full_page_writes") for service in ("rds", "cloudsql", "azure")

@@ -324,21 +324,15 @@ def _age_of(those: str) -> str:
 
 
 def _compression(connection: Connection) -> Raw:
-    """Pages compressed and uncompressed, and the mean seconds of one since the server's start."""
-    rows = _rows(
+    """Pages of compressed tables that were compressed and uncompressed."""
+    ((compressed, uncompressed),) = _rows(
         connection,
-        "SELECT SUM(compress_ops), SUM(uncompress_ops), SUM(compress_time), SUM(uncompress_time)"
-        " FROM information_schema.INNODB_CMP",
+        "SELECT SUM(compress_ops), SUM(uncompress_ops) FROM information_schema.INNODB_CMP",
     )
-    compressed, uncompressed, *times = map(_number, rows[0])
-    found: Raw = {}
-    for name, ops, time_s in zip(_OPS, (compressed, uncompressed), times, strict=True):
-        found[f"cmp.{name}"] = ops
-        found[f"{name}_s"] = time_s / ops if ops else 0.0
-    return found
-
-
-_OPS = ("compress_ops", "uncompress_ops")
+    return {
+        "cmp.compress_ops": _number(compressed),
+        "cmp.uncompress_ops": _number(uncompressed),
+    }
 
 
 def _pool(connection: Connection) -> Raw:

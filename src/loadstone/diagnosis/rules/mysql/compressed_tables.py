@@ -17,6 +17,11 @@ from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in, sentences
 
+OPERATION_S = 130e-6
+"""[P] CPU of an operation, with the log records, reorganized and split pages that come with it:
+measured 133 µs with MySQL 5.7.22 and 209 with 8.0.31 (KEY_BLOCK_SIZE=1, changes without an index).
+The time that INNODB_CMP has is a quarter of that."""
+
 MATTERS = 0.05
 """[P] Share of the users' time from which it counts."""
 
@@ -24,8 +29,10 @@ _OPS = ("compress_ops", "uncompress_ops")
 
 
 def judge(case: Case) -> Finding | None:
-    """Operations a second, times the mean time that the server has counted for one."""
+    """Operations a second, times what one takes with what it brings about."""
     ops = [case.needed(case.rate(name)) for name in _OPS]
+    if not any(ops):
+        return None
     share = case.needed(time_of(case, parts_of_work(case, _cores(case))))
     if share < MATTERS:
         return None
@@ -57,13 +64,7 @@ def judge(case: Case) -> Finding | None:
 
 
 def _cores(case: Case) -> float:
-    """Cores that compress and uncompress, by the server's own clock.
-
-    That goes on while a thread waits for a core: of its time so much is work as of the users'.
-    """
-    at_once = sum((case.rate(name) or 0.0) * (case.mean(f"{name}_s") or 0.0) for name in _OPS)
-    works, ready = case.time_at("on core"), case.time_at("on core", "waiting for a core")
-    return at_once * works / ready if works and ready else at_once
+    return OPERATION_S * sum(case.rate(name) or 0.0 for name in _OPS)
 
 
 def _holds(case: Case) -> Holds | None:
