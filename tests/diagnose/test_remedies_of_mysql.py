@@ -69,7 +69,7 @@ def test_only_what_commits_wait_for_is_a_sync_of_theirs() -> None:
 
 
 def test_a_log_that_fills_in_a_moment_is_small_whatever_its_age() -> None:
-    rates = {"log_written_bytes": 20e6, "pages_flushed": 900.0}
+    rates: dict[str, float | None] = {"log_written_bytes": 20e6, "pages_flushed": 900.0}
     made = Made(means={"checkpoint_age_bytes": None, "checkpoint_age_max_bytes": None}, rates=rates)
     files: dict[str, str | None] = {
         "innodb_log_file_size": "4194304",
