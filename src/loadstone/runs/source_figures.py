@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.analyse.transactions import CHANGES_MOST
 from loadstone.model.figure import Percent, Seconds
 from loadstone.model.frozen import DEFERRED
 from loadstone.model.message import Message, say
@@ -20,6 +19,7 @@ from loadstone.model.result import (
     UpdatedColumns,
     Window,
 )
+from loadstone.model.transactions import CHANGES_MOST
 
 _REFUSED = "not_evaluated."
 _UPDATED = "updated_columns"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from loadstone.analyse.transactions import CHANGES_MOST
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.row_waits import (
@@ -22,6 +21,7 @@ from loadstone.diagnosis.trials import at_start, client, dynamic
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.message import Message, plain, say, say_in, sentences
+from loadstone.model.transactions import CHANGES_MOST
 
 SHARE = 0.1
 """[P] Share of the users' time, as of every other lock."""
