@@ -82,6 +82,8 @@ def said_of_trial(planned: PlannedTrial) -> Message:
     )
     if planned.own_servers:
         return say("{trial}, on its own throwaway servers", trial=said)
+    if planned.by_sessions:
+        return say("{trial}, set by the load's own sessions alone", trial=said)
     return said
 
 

@@ -144,6 +144,10 @@ class _Planned:
         return self.ground.restarts(self.trial)
 
     @property
+    def by_sessions(self) -> bool:
+        return self.ground.is_set_by_sessions(self.trial)
+
+    @property
     def experiment(self) -> Experiment:
         return experiment_of(self.cause, self.trial, self.users, self.ground, self.timing)
 

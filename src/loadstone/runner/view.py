@@ -45,6 +45,10 @@ class PlannedTrial(Protocol):
         """Whether it starts its own throwaway servers."""
 
     @property
+    def by_sessions(self) -> bool:
+        """Whether the load's own sessions set what it changes, and nobody else has it."""
+
+    @property
     def steps(self) -> int:
         """The number of steps."""
 
