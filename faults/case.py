@@ -74,7 +74,7 @@ class Removal:
     load: Load | None = None
     """Driven instead, where the load itself was the fault."""
     settings: tuple[str, ...] = ()
-    """Names of those that were the fault: a server is started without them."""
+    """Names of those that were the fault: a server and its pooler are started without them."""
 
     @property
     def starts_again(self) -> bool:
@@ -108,8 +108,16 @@ class Fault:
     @property
     def other_settings(self) -> dict[str, str]:
         """Those that are not the fault themselves."""
+        return self._not_bad(self.settings)
+
+    @property
+    def other_pooler(self) -> Mapping[str, str] | None:
+        """The same of the pooler's; `None`: there is none."""
+        return None if self.pooler is None else self._not_bad(self.pooler)
+
+    def _not_bad(self, settings: Mapping[str, str]) -> dict[str, str]:
         bad = self.removal.settings if self.removal else ()
-        return {name: to for name, to in self.settings.items() if name not in bad}
+        return {name: to for name, to in settings.items() if name not in bad}
 
 
 @dataclass(frozen=True)

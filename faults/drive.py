@@ -97,6 +97,10 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     )
 
 
+def _without_settings(fault: Fault) -> Fault:
+    return replace(fault, settings=fault.other_settings, pooler=fault.other_pooler)
+
+
 def _mended(
     standing: ReadyServer, fault: Fault, removal: Removal, asked: Asked, name: str
 ) -> tuple[float | None, ...]:
@@ -110,7 +114,7 @@ def _restarted(
     ground: Ground, server: Server, fault: Fault, asked: Asked, name: str
 ) -> tuple[float | None, ...]:
     """The same on a server that never had it."""
-    with ground.standing(server, replace(fault, settings=fault.other_settings)) as standing:
+    with ground.standing(server, _without_settings(fault)) as standing:
         return drive(standing, fault.load, nothing, asked, f"{name}-removed").tps
 
 

@@ -316,6 +316,7 @@ def few_connections(draw: Draw) -> Fault:
         load=Load("oltp_update_non_index", draw.ladder(2, 16, 48)),
         inject=injections.sampled(_WRITING, 0.3, "sessions at work behind it"),
         pooler={"pool_mode": "transaction", "default_pool_size": str(size)},
+        removal=Removal(settings=("default_pool_size",)),
     )
 
 

@@ -81,6 +81,7 @@ _ENDED_ON_POSTGRESQL = frozenset(
         "dead-rows",
         "hot-updates-lost",
         "long-transaction",
+        "pooler-small",
         "recovery-conflicts",
     }
 )
