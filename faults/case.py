@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Server = Literal["mariadb", "mysql", "postgresql"]
 """Whose server it is. With a version (`mysql-8.0.31`) it is a release, as `--server` takes it."""
+
+T = TypeVar("T")
 
 Kind = Literal["fault", "pair", "healthy"]
 Data = Literal["small", "large", "replicated"]
@@ -144,7 +146,7 @@ class Draw:
         """A number between them."""
         return self.chance.uniform(least, most)
 
-    def of_these(self, *words: str) -> str:
+    def of_these(self, *words: T) -> T:
         """One of them."""
         return self.chance.choice(words)
 

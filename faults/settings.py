@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from faults import injections, others
-from faults.case import Case, Draw, Fault, Load, Removal
-from faults.ground import RELAXED
+from faults.case import Case, Draw, Fault, Load, Removal, both
+from faults.ground import RELAXED, TABLES
 from loadstone.sandbox.mysql.binaries import mariadb_plugins
 
 _MIB = 1024 * 1024
@@ -132,6 +132,84 @@ def audit(draw: Draw) -> Fault:
     )
 
 
+def traced(draw: Draw) -> Fault:
+    """Each session records how its statements are planned, or carried out."""
+    name, on, off = draw.of_these(
+        ("optimizer_trace", "'enabled=on'", "'enabled=off'"), ("profiling", "1", "0")
+    )
+    shown = f"SELECT @@GLOBAL.{name} LIKE '%enabled=on%' OR @@GLOBAL.{name} = 1"
+    return Fault(
+        causes=("statement-tracing",),
+        size=name,
+        load=Load(draw.of_these("oltp_point_select", "oltp_read_only"), draw.ladder(4, 8, 32)),
+        inject=both(
+            others.executed((f"SET GLOBAL {name} = {on}",)),
+            injections.answered(shown, 1, "recorded"),
+        ),
+        removal=Removal((f"SET GLOBAL {name} = {off}",)),
+    )
+
+
+def unread_indexes(draw: Draw) -> Fault:
+    """Rows are inserted into tables with indexes that nobody reads."""
+    number = draw.between(5, 12)
+    tables = [f"sbtest{one}" for one in range(1, TABLES + 1)]
+    add = ", ".join(f"ADD INDEX more{one} (pad, k)" for one in range(number))
+    drop = ", ".join(f"DROP INDEX more{one}" for one in range(number))
+    made = "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS"
+    return Fault(
+        causes=("unused-indexes",),
+        size=f"{number} of each table",
+        load=Load("oltp_insert", draw.ladder(2, 4, 16)),
+        inject=both(
+            others.executed(tuple(f"ALTER TABLE {table} {add}" for table in tables)),
+            injections.answered(f"{made} WHERE INDEX_NAME LIKE 'more%'", number, "indexes"),
+        ),
+        settings=RELAXED,
+        removal=Removal(tuple(f"ALTER TABLE {table} {drop}" for table in tables)),
+    )
+
+
+def compressed_tables(draw: Draw) -> Fault:
+    """Tables that change are compressed."""
+    size = draw.of_these(1, 2, 4)
+    tables = [f"sbtest{one}" for one in range(1, TABLES + 1)]
+    done = "SELECT SUM(compress_ops) FROM information_schema.INNODB_CMP"
+    return Fault(
+        causes=("compressed-tables",),
+        size=f"blocks of {size} KiB",
+        load=Load("oltp_update_non_index", draw.ladder(2, 4, 16)),
+        inject=both(
+            others.executed(
+                tuple(
+                    f"ALTER TABLE {table} ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={size}"
+                    for table in tables
+                )
+            ),
+            injections.answered(done, 1000, "pages compressed"),
+        ),
+        settings=RELAXED,
+        removal=Removal(tuple(f"ALTER TABLE {table} ROW_FORMAT=DYNAMIC" for table in tables)),
+    )
+
+
+def compressed_binlog(draw: Draw) -> Fault:
+    """Transactions are compressed for the binary log as tightly as can be."""
+    level = draw.between(8, 22)
+    settings = {
+        "binlog_transaction_compression": "ON",
+        "binlog_transaction_compression_level_zstd": str(level),
+    }
+    return Fault(
+        causes=("binlog-compression",),
+        size=f"level {level}",
+        load=Load("oltp_update_non_index", draw.ladder(2, 4, 16)),
+        inject=injections.answered("SELECT @@GLOBAL.binlog_transaction_compression", 1, "on"),
+        settings={**settings, **RELAXED},
+        removal=Removal(settings=tuple(settings)),
+    )
+
+
 def _audited() -> dict[str, str]:
     """Without the plugin, which tools/get-mariadb-plugins fetches, the case has no effect."""
     plugins = mariadb_plugins()
@@ -153,4 +231,8 @@ CASES: tuple[Case, ...] = (
     Case("all-instruments", all_instruments, ("mysql",)),
     Case("triggers", triggers),
     Case("audit", audit, ("mariadb",)),
+    Case("traced", traced),
+    Case("unread-indexes", unread_indexes, ("mysql",)),
+    Case("compressed-tables", compressed_tables),
+    Case("compressed-binlog", compressed_binlog, ("mysql",)),
 )
