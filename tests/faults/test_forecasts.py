@@ -84,4 +84,12 @@ def test_each_removed_setting_is_one_of_the_fault() -> None:
         for server in case.servers:
             fault = case.make(Draw.of(7, case.name, server))
             named = set(fault.removal.settings) if fault.removal else set()
-            assert named <= set(fault.settings), case.name
+            assert named <= {*fault.settings, *(fault.pooler or ())}, case.name
+
+
+def test_a_pooler_is_started_without_what_was_the_fault() -> None:
+    removal = Removal(settings=("default_pool_size",))
+    pooled = {"pool_mode": "transaction", "default_pool_size": "1"}
+    fault = replace(THROTTLED.make(Draw.of(1, THROTTLED.name, "postgresql")), removal=removal)
+    assert fault.other_pooler is None
+    assert replace(fault, pooler=pooled).other_pooler == {"pool_mode": "transaction"}
