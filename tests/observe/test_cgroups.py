@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
+from loadstone.observe.cgroups import (
+    Cgroups,
+    cgroup_figures,
+    cgroups_of,
+    freezer_file,
+    is_frozen,
+)
 from loadstone.observe.latest import Figures
 from loadstone.observe.mounts import Mount, disk_behind, mounts_of
 
@@ -144,3 +150,34 @@ def test_the_disk_behind_a_folder(device: str, disk: str | None) -> None:
     )
     names = {"254:0": "vda", "254:1": "vda1", "253:0": "dm-0"}
     assert disk_behind(device, names, mounts) == disk
+
+
+FREEZER = "35 25 0:31 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "mounts", "file"),
+    [
+        ("0::/db\n", V2_MOUNTS, "/sys/fs/cgroup/db/cgroup.events"),
+        ("7:freezer:/db\n0::/\n", V1_MOUNTS + FREEZER, "/sys/fs/cgroup/freezer/db/freezer.state"),
+        ("7:freezer:/db\n", V1_MOUNTS, None),
+        ("5:cpu:/db\n", V1_MOUNTS + FREEZER, None),
+    ],
+)
+def test_where_it_is_said_whether_a_group_is_frozen(
+    groups: str, mounts: str, file: str | None
+) -> None:
+    assert freezer_file(groups, mounts_of(mounts)) == file
+
+
+@pytest.mark.parametrize(
+    ("text", "frozen"),
+    [
+        ("FROZEN\n", True),
+        ("THAWED\n", False),
+        ("populated 1\nfrozen 1\n", True),
+        ("populated 1\nfrozen 0\n", False),
+    ],
+)
+def test_both_versions_say_whether_a_group_is_frozen(text: str, *, frozen: bool) -> None:
+    assert is_frozen(text) == frozen

@@ -257,11 +257,31 @@ def test_a_server_s_processes_are_counted_together_those_that_have_ended_too() -
     children = {11: of_process(11, 100, 50, 9999, 9999), 12: of_process(12, 200, 70), 13: "torn"}
     tree, into = ProcessTree(), Figures()
     tree.add(of_process(10, 1, 2, 1000, 500), children, SCALE, into)
-    assert into.counters == {"process.cpu_user_s": 13.01, "process.cpu_sys_s": 6.22}
+    cpu = {"process.cpu_user_s": 13.01, "process.cpu_sys_s": 6.22}
+    assert into.counters == {**cpu, "process.major_faults": 0}
     assert into.gauges == {"process.threads": 4, "process.stopped": 0}
     assert process.children_in("11 12 \n") == (11, 12)
     tree.add("torn", children, SCALE, nothing := Figures())
     assert not nothing.counters
+
+
+def faulting(pid: int, own: int, waited: int = 0) -> str:
+    return of_process(pid, 1, 1).replace(" 9 9 0 0 ", f" 9 9 {own} {waited} ")
+
+
+def test_page_faults_of_a_server_s_processes_are_those_since_they_were_first_read() -> None:
+    tree = ProcessTree()
+
+    def faults(own: str, children: dict[int, str | None]) -> float:
+        into = Figures()
+        tree.add(own, children, SCALE, into)
+        return into.counters["process.major_faults"]
+
+    begun = faults(faulting(10, 5), {11: faulting(11, 100)})
+    assert faults(faulting(10, 5), {11: faulting(11, 130), 12: faulting(12, 40)}) == begun + 30
+    assert faults(faulting(10, 6), {11: faulting(11, 130), 12: faulting(12, 47)}) == begun + 38
+    # The parent has waited for one that had 130 faults, of which 100 were before.
+    assert faults(faulting(10, 6, 130), {12: faulting(12, 47)}) == begun + 38
 
 
 def io(read: int, written: int) -> str:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,17 @@ def test_a_reading_has_the_time_since_the_one_before(sleeper: subprocess.Popen[b
     time.sleep(0.3)
     assert 0.2 < source.read().gauges["process.stopped"] < 0.8
     source.close()
+
+
+def test_a_frozen_group_is_stopped_as_well(
+    sleeper: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    said = tmp_path / "freezer.state"
+    said.write_text("FROZEN\n")
+    stops = Stops(sleeper.pid, said)
+    assert wait_for(stops) == 1.0
+    said.unlink()  # it was moved to a group that is not seen
+    time.sleep(0.1)
+    stops.share()
+    assert wait_for(stops) == 0.0
+    stops.close()

@@ -113,6 +113,17 @@ def by_socket(case: Case, subject: Message) -> Trial | None:
     return client("connect", "socket", "tcp", subject, refutes=False)
 
 
+def free_memory(case: Case) -> float | None:
+    """Bytes that a trial may count on: the host's free ones, within the server's group's limit.
+
+    What the group's files have in the kernel's cache is given up for it. `None`: not observed.
+    """
+    free, limit = case.host("memory_available_bytes"), case.host_mean("cgroup.memory_limit_bytes")
+    if free is None or limit is None:
+        return free
+    return min(free, max(limit - (case.host_mean("process.rss_bytes") or 0.0), 0.0))
+
+
 def mysql_release(version: str) -> tuple[int, ...]:
     """The three numbers of a version of MySQL or Percona Server; empty for MariaDB."""
     found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)

@@ -94,16 +94,22 @@ def _more_to_see(case: Case) -> Message:
 
 
 def nameless_wait(case: Case) -> float:
-    """Share of the users' time in the largest wait without a rule for it; zero if none was seen."""
-    if case.step.account and case.step.account.view == "threads":
-        return max((case.time_at(place) or 0.0 for place in _BLOCKED), default=0.0)
+    """Share of the users' time in the largest wait without a rule for it; zero if none was seen.
+
+    Where users are that nobody saw is no wait that more users bring more of, either.
+    """
+    account = case.step.account
+    placed = max((case.time_at(place) or 0.0 for place in _BLOCKED), default=0.0)
+    unnamed = account.unnamed if account else 0.0
+    if account and account.view == "threads":
+        return max(placed, unnamed)
     states = case.states() or {}
     named = [
         min(value / case.users, 1.0)
         for state, value in states.items()
         if state not in _AT_WORK and not any(name in state for name in _NAMED)
     ]
-    return max([*named, blocked_inside(case) or 0.0], default=0.0)
+    return max([*named, blocked_inside(case) or 0.0, placed, unnamed])
 
 
 def waits_most(case: Case) -> bool:

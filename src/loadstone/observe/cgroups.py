@@ -93,6 +93,29 @@ def cgroups_of(text: str, mounts: Sequence[Mount]) -> Cgroups:
     return Cgroups(v1, v2)
 
 
+def freezer_file(text: str, mounts: Sequence[Mount]) -> str | None:
+    """The file that says whether a process's group is frozen; `None`: none is mounted here.
+
+    `text` is that of /proc/PID/cgroup.
+    """
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        is_v2 = number == "0" and not controllers
+        if is_v2 or "freezer" in controllers.split(","):
+            kind, name = ("cgroup2", "cgroup.events") if is_v2 else ("cgroup", "freezer.state")
+            at = [m for m in mounts if m.kind == kind and (is_v2 or "freezer" in m.options)]
+            if folders := _folders(path, at):
+                found[kind] = f"{folders[0]}/{name}"
+    return found.get("cgroup") or found.get("cgroup2")
+
+
+def is_frozen(text: str) -> bool:
+    """Whether a group is frozen, by the content of its `freezer_file` of either version."""
+    return text.strip() == "FROZEN" or "frozen 1" in text.splitlines()
+
+
 def _folders(path: str, mounts: Iterable[Mount]) -> tuple[str, ...]:
     """The group's folder and its ancestors; none if it lies outside the mounted part."""
     for mount in mounts:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from loadstone.model.host_environment import HostSurroundings
 from loadstone.model.message import say
 from loadstone.model.observed import BETWEEN_CPU, BETWEEN_DELAY, BETWEEN_RUN, Reading, SourceName
+from loadstone.observe.cgroups import freezer_file
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.host_environment import (
     MITIGATIONS,
@@ -21,6 +22,7 @@ from loadstone.observe.host_environment import (
     surroundings,
 )
 from loadstone.observe.latest import Scale, space
+from loadstone.observe.mounts import mounts_of
 from loadstone.observe.process import ticks_in, times_in
 from loadstone.observe.source import SourceError
 from loadstone.observe.stops import Stops
@@ -114,7 +116,7 @@ class LocalHost:
         """For which part of the time since the last reading the process was stopped."""
         if self._pid is None:
             return {}
-        self._stops = self._stops or Stops(self._pid)
+        self._stops = self._stops or Stops(self._pid, _freezer_of(self._pid))
         share = self._stops.share()
         return {} if share is None else {"process.stopped": share}
 
@@ -273,3 +275,14 @@ def _of_folder(
         except OSError:
             continue
     return None
+
+
+def _freezer_of(pid: int) -> Path | None:
+    """The file that says whether a process's group is frozen, if it can be read."""
+    try:
+        groups = Path(f"/proc/{pid}/cgroup").read_text()
+        mounts = mounts_of(Path("/proc/self/mountinfo").read_text())
+    except OSError:
+        return None
+    found = freezer_file(groups, mounts)
+    return Path(found) if found else None

@@ -11,6 +11,7 @@ from loadstone.observe.latest import Figures, Scale, count, counts
 _STATE, _PARENT, _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS = 0, 1, 7, 9, 11, 12, 17
 _STARTED, _RSS = 19, 21
 _OWN_AND_WAITED = (_USER, _SYSTEM, 13, 14)
+_MAJOR_WAITED = 10
 _STOPPED = ("T", "t")
 _IO = {
     "read_bytes": "process.read_bytes",
@@ -49,6 +50,15 @@ def ticks_in(text: str) -> tuple[float, float] | None:
     """Parse /proc/PID/stat: CPU time of the process in ticks, in user mode and in the kernel."""
     values = counts(_after_the_name(text)[_USER : _SYSTEM + 1])
     return (values[0], values[1]) if values is not None and len(values) > 1 else None
+
+
+def major_faults_in(text: str) -> float:
+    """Parse /proc/PID/stat: page faults that read a disk, with those of ended children; else 0."""
+    words = _after_the_name(text)
+    values = (
+        counts(words[place] for place in (_MAJOR, _MAJOR_WAITED)) if len(words) > _RSS else None
+    )
+    return sum(values) if values is not None else 0.0
 
 
 def times_in(text: str) -> tuple[float, float] | None:

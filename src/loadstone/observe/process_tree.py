@@ -31,6 +31,10 @@ class ProcessTree:
         self._now = 0
         self._older: set[int] | None = None
         self._before: _Ticks = (0.0, 0.0)
+        self._had: dict[int, tuple[float, float]] = {}
+        """By child its page faults when it was first read, and the last time."""
+        self._earlier = 0.0
+        """Faults of children that have ended, before they were read for the first time."""
 
     def due(self, children: Iterable[int]) -> tuple[int, ...]:
         """The children to read now; the same ones until `add` has them."""
@@ -57,8 +61,24 @@ class ProcessTree:
         user, system = (sum(each) - old for each, old in zip(live, self._before, strict=True))
         into.counters["process.cpu_user_s"] = user / scale.ticks_per_s
         into.counters["process.cpu_sys_s"] = system / scale.ticks_per_s
+        into.counters["process.major_faults"] = self._faults(stat, children)
         into.gauges["process.threads"] = 1 + len(children)
         into.gauges["process.stopped"] = process.stopped(stat)
+
+    def _faults(self, stat: str, children: Mapping[int, str | None]) -> float:
+        """Page faults that read a disk, of children from when they were read for the first time.
+
+        Those of a child that has ended are its parent's, once that has waited for it.
+        """
+        for child, text in children.items():
+            if text is not None:
+                now = process.major_faults_in(text)
+                first, _ = self._had.get(child, (now, now))
+                self._had[child] = (first, now)
+        ended = [self._had.pop(child) for child in self._had.keys() - children.keys()]
+        self._earlier += sum(first for first, _ in ended)
+        live = sum(now - first for first, now in self._had.values())
+        return process.major_faults_in(stat) - self._earlier + live
 
     def _meet(self, children: Mapping[int, str | None]) -> None:
         """Note which children there are: those to come later wait for their turn behind them."""

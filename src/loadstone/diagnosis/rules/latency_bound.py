@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, IDLE, busy_share, outside, own_share
 from loadstone.diagnosis.holds import rest_of
@@ -12,7 +14,7 @@ from loadstone.diagnosis.trials import more_users
 from loadstone.diagnosis.unexplained import nameless_wait, stalled, waits_most
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import Message, plain, say, say_in, user_count
+from loadstone.model.message import Message, plain, say, say_in, sentences, user_count
 from loadstone.model.result import FLIGHT
 
 FAR_MS = 0.4
@@ -31,6 +33,10 @@ MET = 0.98
 
 NAMELESS = 0.5
 """[P] Share of the users' time from which a wait without a name is the answer."""
+
+NEAR = 5.0
+"""[P] The statements' shortest time by the least round trip of the kernel's packets, from which the
+way to whatever answers these is not what takes it."""
 
 TRAVELS = 0.4
 """[P] Share of an event's time that is the shortest time of its statements."""
@@ -55,6 +61,8 @@ def judge(case: Case) -> Finding | None:
         return None
     if (not before and waits_most(case)) or stalled(case):
         return None
+    if busy <= IDLE and (case.time_at("waiting for a core") or 0.0) >= AWAY:
+        return None  # cores are idle that it is kept from
     return Finding(
         cause="few-users",
         group="note",
@@ -135,15 +143,18 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
     return Finding(
         cause="far-away",
         group="wait",
-        sentence=say(
-            "The server is far away: no statement takes less than {least} ms, and an event of "
-            "{statements} statements spends {share} of its {mean} ms in the network, while users "
-            "are in the server {inside} of their time.",
-            least=Number(trip_ms),
-            statements=Number(statements),
-            share=Percent(share),
-            mean=Number(mean_ms),
-            inside=Percent(1 - away),
+        sentence=sentences(
+            say(
+                "The server is far away: no statement takes less than {least} ms, and an event of "
+                "{statements} statements spends {share} of its {mean} ms in the network, while "
+                "users are in the server {inside} of their time.",
+                least=Number(trip_ms),
+                statements=Number(statements),
+                share=Percent(share),
+                mean=Number(mean_ms),
+                inside=Percent(1 - away),
+            ),
+            *_held_back(case, trip_ms),
         ),
         evidence=(
             case.seen(say("statements' shortest time"), trip_ms, say_in("unit", "ms"), FAR_MS),
@@ -155,6 +166,18 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
         trial=more_users(case, 4),
         acts_on="concurrency",
     )
+
+
+def _held_back(case: Case, trip_ms: float) -> Iterator[Message]:
+    """A sentence, if what answers the packets is near: a relay, or one that waits for more."""
+    account = case.step.account
+    least_ms = 1000 * account.trips.least if account and account.trips else None
+    if least_ms is not None and trip_ms >= NEAR * least_ms:
+        yield say(
+            "The quickest packet is acknowledged within {least} ms: what is that near, or what "
+            "leads from there, holds statements back.",
+            least=Number(least_ms),
+        )
 
 
 def _trips(case: Case, statements: float) -> float:

@@ -138,7 +138,7 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     """Level bytes with an idle server are evidence: the limit may be anywhere on the path."""
     bytes_now = _bytes(case)
     away, blocked = outside(case), _sending(case)
-    if bytes_now is None or bytes_now < LEAST_BYTES or away is None:
+    if bytes_now is None or away is None or _is_little(case, bytes_now):
         return None
     waiting = min(away + (blocked or 0.0), 1.0)
     # A full line delays every answer: if a few take most of the time there is no queue.
@@ -176,6 +176,11 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         sure = DOUBTFUL  # answers also wait, at either end, for cores that others use
     said = _level(bytes_now, flat, busy, waiting)
     return _finding(case, _direction(case), said, tuple(evidence), (waiting, sure))
+
+
+def _is_little(case: Case, bytes_now: float) -> bool:
+    """Whether so few bytes fill no line, unless packets are known to queue for a slower one."""
+    return bytes_now < LEAST_BYTES and packets_queue(case) is None
 
 
 def _sending(case: Case) -> float | None:

@@ -22,14 +22,17 @@ def judge(case: Case) -> Finding | None:
         cause="server-paused",
         group="ceiling",
         sentence=say(
-            "The server's process is stopped (state T) {share} of the time: a user that sends it a "
-            "statement then waits until it continues.",
+            "The server's process is stopped (state T), or its control group frozen, {share} of "
+            "the time: a user that sends it a statement then waits until it continues.",
             share=Percent(stopped),
         ),
         evidence=(case.seen(plain("process.stopped"), stopped, say("of the time"), SHARE),),
         share=min(stopped, 1.0),
         confidence=0.95,
-        remedy=say("Find what stops it: a debugger, gcore or pstack, a backup that sends SIGSTOP."),
+        remedy=say(
+            "Find what stops it: a debugger, gcore or pstack, a backup that sends SIGSTOP or "
+            "freezes its container."
+        ),
     )
 
 

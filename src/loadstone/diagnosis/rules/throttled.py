@@ -22,6 +22,10 @@ MOSTLY = 0.65
 take up to a fifth of a core that answers small statements (measured: 0.14 next to 0.84).
 """
 
+WAITS = 0.1
+"""[P] Share of the users' time without a core, while others are idle, from which the few cores are
+what they wait for, whoever else is on them."""
+
 NONE_LEFT = 0.95
 """[P] Use of the busiest cores, as many as it may run on."""
 
@@ -120,8 +124,9 @@ def judge_pinned(case: Case) -> Finding | None:
     """The process may run on only some of the cores, and uses those up."""
     allowed = case.needed(case.host_mean("process.cpus_allowed"))
     cores, used = case.needed(case.host("cores")), case.needed(server_cores(case))
-    enough = MOSTLY if _use_of_the_busiest(case, int(allowed)) >= NONE_LEFT else PINNED
-    if allowed >= cores or used < enough * allowed:
+    is_full = _use_of_the_busiest(case, int(allowed)) >= NONE_LEFT
+    waits = is_full and (case.time_at("waiting for a core") or 0.0) >= WAITS
+    if allowed >= cores or (used < (MOSTLY if is_full else PINNED) * allowed and not waits):
         return None
     return Finding(
         cause="cpu-pinned",
@@ -135,7 +140,7 @@ def judge_pinned(case: Case) -> Finding | None:
         evidence=(
             case.seen(plain("process.cpus_allowed"), allowed, say_in("unit", "cores"), cores),
         ),
-        share=min(used / allowed, 1.0),
+        share=1.0 if waits else min(used / allowed, 1.0),
         confidence=0.9,
         remedy=say("Let it run on more cores (taskset, cpuset, CPUAffinity of its unit)."),
     )

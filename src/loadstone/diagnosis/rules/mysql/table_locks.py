@@ -33,7 +33,10 @@ LOCKED = (
 
 def judge(case: Case) -> Finding | None:
     """The process list shows what connections wait for, and how many at any moment."""
-    found = _waits(case.needed(case.states()))
+    states = case.states()
+    if states is None and case.step.account is None:
+        case.needed(states)
+    found = _waits(states or {})
     total = wait_share(case)
     if total < SHARE and (case.time_at("table lock") or 0.0) < SEEN:
         return None

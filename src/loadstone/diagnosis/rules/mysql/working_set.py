@@ -18,7 +18,7 @@ from loadstone.diagnosis.page_reads import (
     reads_by_event,
 )
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.trials import REFILLS_S, at_start, dynamic
+from loadstone.diagnosis.trials import REFILLS_S, at_start, dynamic, free_memory
 from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.message import Message, say, say_in, sentences
@@ -87,7 +87,7 @@ def _shares(case: Case, misses: float | None, share: float | None) -> Iterator[M
 
 def _larger(case: Case, pool: float | None) -> Trial | None:
     """A pool that half of the free memory allows, at most four times as large."""
-    free = case.host("memory_available_bytes")
+    free = free_memory(case)
     if not pool or free is None:
         return None
     times = min(MOST_TIMES, 1 + int(FREE_TAKEN * free / pool))

@@ -18,7 +18,7 @@ from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
 from loadstone.diagnosis.rules.postgresql.shared_buffers import FREE_TAKEN
-from loadstone.diagnosis.trials import at_start, postgresql_major
+from loadstone.diagnosis.trials import at_start, free_memory, postgresql_major
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import plain, say, say_in
 
@@ -105,7 +105,7 @@ def _more_places(case: Case) -> Trial | None:
     The server makes room for as many locks of each session when it starts: there is no trial where
     that takes more than half of the free memory.
     """
-    most, free = most_of_a_session(case), case.host("memory_available_bytes")
+    most, free = most_of_a_session(case), free_memory(case)
     if most is None or most <= _slots(case) or not _is_configurable(case):
         return None
     wanted, sessions = _power_of_two(2 * most), _sessions(case)

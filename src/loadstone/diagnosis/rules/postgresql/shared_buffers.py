@@ -11,7 +11,7 @@ from loadstone.diagnosis.holds import CORES, PAGE_READS, time_at
 from loadstone.diagnosis.page_reads import FALLS, STAYS, by_thirds, matters
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_reads
-from loadstone.diagnosis.trials import at_start
+from loadstone.diagnosis.trials import at_start, free_memory
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import Message, plain, say, say_in, sentences
@@ -99,7 +99,7 @@ def _evidence(case: Case, reads: float, kept: float, disk: float | None) -> Iter
 
 def _larger(case: Case) -> Trial | None:
     """Buffers that half of the free memory allows: four times as large, or the default."""
-    now, free = size_of(case.variable("shared_buffers")), case.host("memory_available_bytes")
+    now, free = size_of(case.variable("shared_buffers")), free_memory(case)
     if not now or free is None:
         return None
     times = min(MOST_TIMES, 1 + int(FREE_TAKEN * free / now))

@@ -10,7 +10,7 @@ from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.holds import CORES, Holds, priced, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import counted, page_reads
-from loadstone.diagnosis.trials import dynamic
+from loadstone.diagnosis.trials import dynamic, free_memory
 from loadstone.diagnosis.users_time import time_of
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Number, Percent
@@ -103,7 +103,7 @@ def _evidence(case: Case, share: float) -> Iterator[Evidence]:
 def _larger(case: Case) -> Trial | None:
     """Memory for what an event has in files, if there is enough for all users."""
     now, moved = size_of(case.variable("work_mem")), _counted(case, _BYTES)
-    free = case.host("memory_available_bytes")
+    free = free_memory(case)
     if not now or not moved or free is None:
         return None
     wanted = -(-int(max(LARGER * moved / case.tps, LARGER * now)) // MIB)
