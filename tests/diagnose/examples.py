@@ -691,7 +691,7 @@ EXAMPLES = (
         latency_bound.RULE,
         _FAR.case(),
         _FAR.case(host=FULL),
-        _FAR.case(host={"cpu_idle": None}),
+        _FAR.case(host={"cpu_idle": None}, means={"threads_running": None}),
         named="far-away",
         needs="host's cpu_idle",
     ),

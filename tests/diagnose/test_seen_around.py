@@ -9,8 +9,8 @@ import pytest
 from diagnose.accounts import an_account
 from diagnose.healthy import Made, a_case
 from loadstone.diagnosis.diagnose import diagnosis_of
-from loadstone.diagnosis.rules import latency_bound, throttled
-from loadstone.diagnosis.rules.mysql import table_locks
+from loadstone.diagnosis.rules import latency_bound, line_full, throttled
+from loadstone.diagnosis.rules.mysql import disk_neighbour, table_locks
 from loadstone.diagnosis.trials import free_memory
 from loadstone.model.account import Trips
 from loadstone.model.result import LatencyMs
@@ -85,3 +85,34 @@ def test_what_holds_statements_back_may_be_near(least_s: float, *, is_near: bool
     assert found is not None
     assert found.cause == "far-away"
     assert ("holds statements back" in found.sentence) == is_near
+
+
+def test_a_server_is_far_away_whether_its_host_is_seen_or_not() -> None:
+    spread = dict.fromkeys(LatencyMs.model_fields) | {"count": 100, "above_range": 0}
+    far = LatencyMs.model_validate({**spread, "at_least": (), "min": 1.2, "p50": 1.3})
+    account = an_account("sessions", way=0.95, in_the_server=0.05)
+    made = Made(mean_ms=24.0, step={"statements": {"read": far}, "account": account, "host": None})
+    found = latency_bound.RULE.judge(a_case(made))
+    assert found is not None
+    assert (found.cause, found.confidence) == ("far-away", latency_bound.UNSEEN)
+
+
+@pytest.mark.parametrize(("flushes", "is_found"), [(3000.0, True), (700.0, False)])
+def test_flushes_of_others_are_what_commits_wait_behind(flushes: float, *, is_found: bool) -> None:
+    made = Made(
+        host={"disk_busy": 0.6, "disk_flushes_per_s": flushes},
+        rates={"log_syncs": 300.0, "binlog_syncs": 300.0},
+        means={"state.commit": 12.0},
+    )
+    found = disk_neighbour.RULE.judge(a_case(made))
+    assert (found is not None) == is_found
+    assert found is None or "of 3,000 flushes a second on vda" in found.sentence
+
+
+@pytest.mark.parametrize(("tps_before", "is_full"), [(240.0, False), (950.0, True)])
+def test_a_line_on_which_more_users_move_more_is_not_full(
+    tps_before: float, *, is_full: bool
+) -> None:
+    way: dict[str, Any] = {"host": IDLE, "means": {"threads_running": 2.0}}
+    case = a_case(Made(users=4, tps=tps_before, **way), Made(**way))
+    assert (line_full.RULE.judge(case) is not None) == is_full

@@ -26,6 +26,13 @@ process, writes one and a half times what a load of small commits does.
 FEWEST_BYTES = 20e6
 """[P] Others' bytes a second, lower bound."""
 
+FLUSHES = 2.0
+"""[P] Others' flushes as a multiple of the server's syncs. In 138 steps of PostgreSQL on ext4 the
+disk made 0.9 to 1.1 flushes for each sync, 1.8 where checkpoints came every second."""
+
+FEWEST_FLUSHES = 100.0
+"""[P] Others' flushes a second, lower bound."""
+
 WAITS = 0.3
 """[P] Share of the users' time in commit from which they feel the disk."""
 
@@ -48,8 +55,11 @@ def rule_of(commit_share: Callable[[Case], float | None]) -> Rule:
 
 
 def _judge(case: Case, commit_share: Callable[[Case], float | None]) -> Finding | None:
-    """The disk moves far more bytes than the server's process does, and is always busy."""
+    """The disk moves or flushes far more than the server's process asks for, and is always busy."""
     busy = case.needed(case.host("disk_busy"))
+    by_flushes = _by_flushes(case, busy, commit_share(case) or 0.0)
+    if by_flushes is not None:
+        return by_flushes
     moved = sum(
         case.needed(case.host(name)) for name in ("disk_read_bytes_per_s", "disk_write_bytes_per_s")
     )
@@ -84,6 +94,42 @@ def _judge(case: Case, commit_share: Callable[[Case], float | None]) -> Finding 
             case.seen(say("users in commit"), in_commit, say("of their time"), WAITS),
         ),
         share=max(in_commit * min(busy, 1.0), _reading(case, busy)),
+        confidence=0.8,
+        remedy=say("Find them (iotop, pidstat -d), or give the server a disk of its own."),
+    )
+
+
+def _by_flushes(case: Case, busy: float, in_commit: float) -> Finding | None:
+    """Small writes that others sync are few bytes, and commits wait behind each flush."""
+    flushes, own = case.host("disk_flushes_per_s"), case.rate("log_syncs")
+    if flushes is None or own is None:
+        return None
+    own += sum(case.rate(name) or 0.0 for name in ("binlog_syncs", "data_syncs"))
+    others = flushes - own
+    if busy < BUSY or in_commit < WAITS or others < max(FEWEST_FLUSHES, FLUSHES * own):
+        return None
+    return Finding(
+        cause="disk-neighbour",
+        group="validity",
+        sentence=say(
+            "Others use the server's disk: of {all} flushes a second on {disk} the server asks for "
+            "{own}, and the disk is busy {busy} of the time. Do not compare these figures.",
+            all=Number(flushes),
+            disk=case.step.host.disk if case.step.host else None,
+            own=Number(own),
+            busy=Percent(busy),
+        ),
+        evidence=(
+            case.seen(
+                say("flushes of others"),
+                others,
+                say_in("unit", "/s"),
+                max(FEWEST_FLUSHES, FLUSHES * own),
+            ),
+            case.seen(plain("disk_busy"), busy, say("of the time"), BUSY),
+            case.seen(say("users in commit"), in_commit, say("of their time"), WAITS),
+        ),
+        share=in_commit * min(busy, 1.0),
         confidence=0.8,
         remedy=say("Find them (iotop, pidstat -d), or give the server a disk of its own."),
     )

@@ -34,6 +34,9 @@ MET = 0.98
 NAMELESS = 0.5
 """[P] Share of the users' time from which a wait without a name is the answer."""
 
+UNSEEN = 0.7
+"""[P] How sure that is where the server's host is not observed."""
+
 NEAR = 5.0
 """[P] The statements' shortest time by the least round trip of the kernel's packets, from which the
 way to whatever answers these is not what takes it."""
@@ -48,14 +51,17 @@ def judge(case: Case) -> Finding | None:
         return _met(case)
     if not case.tps:
         return None
-    busy = case.needed(busy_share(case))
     mean_ms = case.needed(case.mean_ms)
-    if busy >= FULL or not case.is_last:
+    busy, own = busy_share(case), own_share(case)
+    if not case.is_last:
         return None
-    own = own_share(case)
-    far = _far(case, mean_ms) if own is not None and own <= IDLE else None
+    # Users that are mostly elsewhere do not wait for the server's cores, seen or not.
+    far = _far(case, mean_ms) if (own or 0.0) <= IDLE and (busy or 0.0) < FULL else None
     if far is not None:
-        return far
+        return far if busy is not None else far.model_copy(update={"confidence": UNSEEN})
+    busy = case.needed(busy_share(case))
+    if busy >= FULL:
+        return None
     before = max((step.tps or 0.0 for step in case.ladder[:-1]), default=0.0)
     if case.tps < RISES * before or nameless_wait(case) >= NAMELESS:
         return None

@@ -25,6 +25,9 @@ USED = 0.8
 FLAT = 0.08
 """[P] Bytes per second of two levels that differ by less count as the same."""
 
+NEARLY = 0.8
+"""[P] Growth of the bytes by that of the users from which a line has room for more."""
+
 MORE_USERS = 1.4
 """[P] Factor by which the users must grow for an unchanged rate to be a limit."""
 
@@ -138,7 +141,7 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     """Level bytes with an idle server are evidence: the limit may be anywhere on the path."""
     bytes_now = _bytes(case)
     away, blocked = outside(case), _sending(case)
-    if bytes_now is None or away is None or _is_little(case, bytes_now):
+    if bytes_now is None or away is None or _has_room(case, bytes_now):
         return None
     waiting = min(away + (blocked or 0.0), 1.0)
     # A full line delays every answer: if a few take most of the time there is no queue.
@@ -178,9 +181,9 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     return _finding(case, _direction(case), said, tuple(evidence), (waiting, sure))
 
 
-def _is_little(case: Case, bytes_now: float) -> bool:
-    """Whether so few bytes fill no line, unless packets are known to queue for a slower one."""
-    return bytes_now < LEAST_BYTES and packets_queue(case) is None
+def _has_room(case: Case, bytes_now: float) -> bool:
+    """Whether more users move more, or so few bytes fill no line for which packets do not queue."""
+    return _grows(case, bytes_now) or (bytes_now < LEAST_BYTES and packets_queue(case) is None)
 
 
 def _sending(case: Case) -> float | None:
@@ -221,6 +224,15 @@ def _flat_since(case: Case, bytes_now: float) -> int | None:
         if same_bytes and abs(tps - case.tps) <= FLAT * case.tps:
             return step.concurrency
     return None
+
+
+def _grows(case: Case, bytes_now: float) -> bool:
+    """Whether more users move nearly as many times the bytes: a full line moves no more of them."""
+    for step in case.ladder:
+        before, times = _bytes(case.at(step)), case.users / step.concurrency
+        if before and times >= MORE_USERS and bytes_now / before >= NEARLY * times:
+            return True
+    return False
 
 
 def _queued(case: Case, waiting: float, busy: float) -> float | None:
