@@ -24,7 +24,7 @@ take up to a fifth of a core that answers small statements (measured: 0.14 next 
 
 WAITS = 0.1
 """[P] Share of the users' time without a core, while others are idle, from which the few cores are
-what they wait for, whoever else is on them."""
+what they wait for, also if others are on them."""
 
 NONE_LEFT = 0.95
 """[P] Use of the busiest cores, as many as it may run on."""
