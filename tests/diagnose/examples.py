@@ -10,6 +10,7 @@ from diagnose.healthy import Made, a_case, per_second
 from loadstone.diagnosis.context import Case, Series, Source
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import (
+    between_core,
     client_bound,
     cpu_bound,
     disk_cap,
@@ -235,6 +236,13 @@ _TRIGGERED = Of(Made(rates={"queries": 30_000.0, "com_stmt_prepare": 0.0}))
 _AUDITED = Of(variables={"server_audit_logging": "ON", "server_audit_events": ""})
 _LOSSY = Of(Made(host_rates={"tcp.retransmits": 40.0, "tcp.segments_out": 8000.0}))
 _BUSY = an_account(on_core=0.1, waiting_for_a_core=0.3, commit=0.2)
+_BETWEEN = Of(
+    Made(
+        host=IDLE,
+        host_rates={"between.thread_run_s": 0.95},
+        step={"account": an_account(way=0.8, on_core=0.2)},
+    )
+)
 _TRACED = Of(
     Made(step={"account": _BUSY}), variables={"optimizer_trace": "enabled=on,one_line=off"}
 )
@@ -551,6 +559,21 @@ EXAMPLES = (
         _COMPRESSED.case(rates={"compress_ops": 0.0, "uncompress_ops": 0.0}),
         _COMPRESSED.case(rates={"compress_ops": None}),
         needs="server counter compress_ops",
+    ),
+    Example(
+        between_core.RULE,
+        _BETWEEN.case(),
+        _BETWEEN.case(host_rates={"between.thread_run_s": 0.5}),
+        _BETWEEN.case(step={"account": None}),
+        needs="the account of the users' time",
+    ),
+    # A limit takes its core away. On a full host another process would have none either.
+    Example(
+        between_core.RULE,
+        _BETWEEN.case(host_rates={"between.thread_run_s": 0.1, "between.thread_delay_s": 0.85}),
+        _BETWEEN.case(host=FULL),
+        _BETWEEN.case(step={"account": None}),
+        needs="the account of the users' time",
     ),
     Example(
         stored_programs.RULE,

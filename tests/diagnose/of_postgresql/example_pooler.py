@@ -7,7 +7,7 @@ from typing import Any
 from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.of_postgresql.figures import Figures, a_case, at
-from loadstone.diagnosis.rules.postgresql import pooler_core, pooler_small
+from loadstone.diagnosis.rules.postgresql import pooler_small
 from loadstone.model.account import Account
 
 _QUEUE = an_account(admission=0.8, on_core=0.1)
@@ -59,20 +59,5 @@ EXAMPLES = (
         a_case(at(_QUEUE, host=_UNKNOWN, means={**_POOL, "pgbouncer.sv_idle": 6.0})),
         a_case(Figures(step={"account": None})),
         needs="the account of the users' time",
-    ),
-    Example(
-        pooler_core.RULE,
-        a_case(_thread(_ON_THE_WAY, 0.9, 0.08)),
-        a_case(_thread(_ON_THE_WAY, 0.6, 0.1)),
-        a_case(at(_ON_THE_WAY, means=_POOL)),
-        needs="host counter between.thread_run_s",
-    ),
-    # A limit takes its core away. On a full host another process would have none either.
-    Example(
-        pooler_core.RULE,
-        a_case(_thread(_ON_THE_WAY, 0.1, 0.89)),
-        a_case(_thread(_ON_THE_WAY, 0.6, 0.39, host=_FULL)),
-        a_case(at(_ON_THE_WAY, means=_POOL)),
-        needs="host counter between.thread_run_s",
     ),
 )

@@ -10,6 +10,7 @@ from loadstone.diagnosis.cpu import IDLE, is_full, outside, own_share, state_sha
 from loadstone.diagnosis.holds import WAY, rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import packet_loss
+from loadstone.diagnosis.rules.between_core import is_seen_at_its_limit
 from loadstone.diagnosis.rules.client_bound import HELD, held_share
 from loadstone.diagnosis.trials import by_socket, client
 from loadstone.diagnosis.unexplained import stalled
@@ -91,7 +92,7 @@ def judge(case: Case) -> Finding | None:
     busy = own_share(case)
     if busy is not None and busy > IDLE:
         return None
-    if _client_is_busy(case):
+    if _client_is_busy(case) or is_seen_at_its_limit(case):
         return None
     known = _known_line(case, busy)
     return known or _plateau(case, case.needed(own_share(case)))

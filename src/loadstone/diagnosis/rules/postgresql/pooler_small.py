@@ -11,7 +11,7 @@ from loadstone.diagnosis.context import Case, Missing
 from loadstone.diagnosis.cpu import FULL, busy_share
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql import pooler_core
+from loadstone.diagnosis.rules import between_core
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -81,7 +81,7 @@ def _busy(case: Case, busy: float) -> Evidence:
 def _gives_none_back(case: Case) -> bool:
     """Whether it is the pooler's thread that does not come to lend its connections again."""
     try:
-        return pooler_core.never_rests(case)
+        return between_core.never_rests(case)
     except Missing:  # on another host; how many connections wait for work says the same
         idle = case.mean("pgbouncer.sv_idle")
         return idle is not None and idle >= 1

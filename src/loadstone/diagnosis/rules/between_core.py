@@ -1,7 +1,7 @@
-"""The pooler's only thread never rests: it takes no more from clients than a core can.
+"""The first thread of a pooler or proxy never rests: it takes no more from clients than a core can.
 
-PgBouncer serves all clients in one thread. The kernel counts how long that thread runs, and how
-long it is ready to run without a core; the rest of the time it has nothing to do.
+PgBouncer and many relays serve all clients in one thread. The kernel counts how long it runs, and
+how long it is ready to run without a core; the rest of the time it has nothing to do.
 
 Source: https://www.pgbouncer.org/config.html#so_reuseport
 """
@@ -25,7 +25,7 @@ NEVER_RESTS = 0.9
 """[P] Part of the time, as of cores that are used up: means over a second hide peaks."""
 
 _WAITS: tuple[Place, ...] = ("admission", "way")
-"""Who waits for the pooler's thread has sent a statement that it has not read, or waits for an
+"""Who waits for that thread has sent a statement that it has not read, or waits for an
 answer that the server has given: it is on its way. Connections that it does not come to give back
 are missing to those who wait for one."""
 
@@ -44,25 +44,25 @@ def judge(case: Case) -> Finding | None:
         cause="pooler-core-full",
         group="ceiling",
         sentence=say(
-            "The pooler's thread never rests: it runs {runs} of the time and waits for a core "
-            "{waits} of it, while {idle} of the cores are idle. Users spend {share} of their time "
-            "before it and on the way through it.",
+            "The thread of the pooler or proxy before the server never rests: it runs {runs} of "
+            "the time and waits for a core {waits} of it, while {idle} of the cores are idle. "
+            "Users spend {share} of their time before it and on the way through it.",
             runs=Percent(runs),
             waits=Percent(waits),
             idle=Percent(1 - busy),
             share=Percent(share),
         ),
         evidence=(
-            case.seen(say("the pooler's thread"), runs + waits, say("of its time"), NEVER_RESTS),
+            case.seen(say("the thread in between"), runs + waits, say("of its time"), NEVER_RESTS),
             case.seen(plain(BETWEEN_RUN), runs, say("of a core")),
             case.seen(say("CPU busy"), busy, say("of the cores"), FULL),
         ),
         share=share,
         confidence=0.85,
         remedy=say(
-            "Start several processes of the pooler on the same port (PgBouncer: so_reuseport=1, "
-            "with peers so that each finds the others' clients), or give it the cores that a limit "
-            "takes from it."
+            "Give it more threads or processes (PgBouncer: several on the same port with "
+            "so_reuseport=1, with peers so that each finds the others' clients), or the cores that "
+            "a limit takes from it."
         ),
         acts_on="hottest core",
     )
@@ -74,16 +74,22 @@ def never_rests(case: Case) -> bool:
     Raises:
         Missing: there is a pooler, and nobody reads its host.
     """
-    if case.mean(_SEEN) is None and case.host_rate(BETWEEN_RUN) is None:
-        return False
-    runs = case.needed(case.host_rate(BETWEEN_RUN))
-    return runs + (case.host_rate(BETWEEN_DELAY) or 0.0) >= NEVER_RESTS
+    if case.mean(_SEEN) is None:
+        return is_seen_at_its_limit(case)
+    case.needed(case.host_rate(BETWEEN_RUN))
+    return is_seen_at_its_limit(case)
+
+
+def is_seen_at_its_limit(case: Case) -> bool:
+    """The same, as far as somebody reads its host."""
+    runs, waits = case.host_rate(BETWEEN_RUN), case.host_rate(BETWEEN_DELAY)
+    return runs is not None and runs + (waits or 0.0) >= NEVER_RESTS
 
 
 RULE = Rule(
     "pooler-core-full",
-    say("the pooler's only thread is at its limit"),
+    say("the thread of a pooler or proxy is at its limit"),
     judge,
     holds=rest_of(*_WAITS),
 )
-"""Where it is named, no other cause holds the wait before it: see `pooler_small`."""
+"""Where it is named, no other cause holds the wait before it: see `line_full`, `pooler_small`."""
