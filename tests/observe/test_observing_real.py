@@ -282,7 +282,7 @@ def test_looking_is_a_few_statements_a_second(server: Sandbox, tmp_path: Path) -
     looks = len(run.readings.of("server"))
     assert looks >= 3
     # With the performance schema a reading is seven statements; the server's identity is read once,
-    # and so is, twice, what each of the other six makes, and what was changed in tables and settings.
+    # and so is, twice, what each of the other six makes, and what was changed, and used, there.
     assert asked <= 30 + 12 + 18 + 7 * looks
 
 
