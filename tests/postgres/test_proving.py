@@ -32,15 +32,15 @@ USERS = 4
 SHORT = Timing(units=1, window_s=0.5, warmup_s=0.1, planned_s=10.0, most_s=100.0)
 LOAD = ("--concurrency", str(USERS), "--duration", "1.5", "--warmup", "0", "--tables", "1")
 SMALL = ("--tables", "1", "--table-size", "500")
-SHOWN = "SELECT current_setting('jit'), current_setting('work_mem')"
+SHOWN = "SELECT current_setting('track_io_timing'), current_setting('wal_writer_delay')"
 
 # A process of its own, which is killed, with one finding that no rule reports.
 BY_ITSELF = """
 import sys
 from loadstone.cli.errors import exit_code_of
-from postgres.test_proving import PLANS, instead
+from postgres.test_proving import TIMED, instead
 from loadstone.runner import prove
-prove.findings_of = instead(PLANS)
+prove.findings_of = instead(TIMED)
 sys.exit(exit_code_of(["diagnose", sys.argv[1], "--prove", "--yes"]))
 """
 
@@ -67,7 +67,12 @@ def finding(cause: str, kind: str, **settings: tuple[str | None, str]) -> Findin
     )
 
 
-PLANS = finding("plans", "dynamic", jit=("on", "off"), work_mem=("5000kB", "64MB"))
+TIMED = finding(
+    "timing", "dynamic", track_io_timing=("off", "on"), wal_writer_delay=("300ms", "400ms")
+)
+PLANS = finding("plans", "dynamic", jit=("on", "off"), work_mem=("4MB", "64MB"))
+"""Each session may set these for itself."""
+
 ENCRYPTED = finding("tls", "client", tls=("TLSv1.3", "disabled"))
 PREPARED = finding("protocol", "client", prepared=("on", "off"))
 BY_TCP = finding("way", "client", connect=("tcp", "socket"))
@@ -133,7 +138,7 @@ def driven(
     monkeypatch.setenv("LOADSTONE_PASSWORD", PASSWORD)
     secret = PASSWORD.replace("'", "''")
     server.asked(f"CREATE ROLE prover SUPERUSER LOGIN PASSWORD '{secret}'")
-    server.asked("ALTER SYSTEM SET work_mem = '5000kB';\nSELECT pg_reload_conf()")
+    server.asked("ALTER SYSTEM SET wal_writer_delay = '300ms';\nSELECT pg_reload_conf()")
     target = f"postgresql://prover@127.0.0.1:{server.port}/{database}?sslmode=require"
     try:
         called("prepare", "oltp_point_select", "--target", target, *SMALL, folder=tmp_path)
@@ -155,14 +160,14 @@ def test_trials_change_what_they_say_and_the_server_is_then_as_before(
     driven: Driven, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, file = driven.settings, driven.file
-    assert before == [["on", "5000kB"]]
+    assert before == [["off", "300ms"]]
     monkeypatch.setattr("loadstone.runner.prove.timing", lambda trial, seconds: SHORT)
-    tried = (PLANS, ENCRYPTED, PREPARED, BY_TCP, MORE)
-    chosen = (*tried, LOST, RESTART, MISSPELT)
+    tried = (TIMED, ENCRYPTED, PREPARED, BY_TCP, MORE)
+    chosen = (*tried, RESTART, MISSPELT)
     monkeypatch.setattr("loadstone.runner.prove.findings_of", instead(*chosen))
     words = ("diagnose", "last", "--prove", "--prove-time", "10m")
-    unasked = called(*words, "--prove-only", "plans", folder=driven.folder, code=7)
-    assert "it would set jit, work_mem for all on" in unasked.stderr
+    unasked = called(*words, "--prove-only", "timing", folder=driven.folder, code=7)
+    assert "it would set track_io_timing, wal_writer_delay for all on" in unasked.stderr
     said = " ".join(called(*words, "--yes", folder=driven.folder).stdout.split())
     assert (driven.settings, driven.file) == (before, file)
     proofs = {proof.cause for proof in run_folder.load(driven.run).proofs}
@@ -176,12 +181,26 @@ def test_trials_change_what_they_say_and_the_server_is_then_as_before(
     assert ways == {("trial=before", False), ("trial=changed", True)}
     assert {one["concurrency"] for one in steps_of(driven.run, "few-users")} == {USERS, 2 * USERS}
     for cause, why in (
-        ("commits", "commits made meanwhile might be lost"),
         ("slots", "it takes a restart, and only throwaway servers"),
         ("misspelt", "has no setting no_such_setting"),
     ):
         assert f"not tried {cause}: " in said
         assert why in said
+
+
+def test_what_each_session_may_set_is_tried_without_asking_and_reaches_nobody_else(
+    driven: Driven, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, file = driven.settings, driven.file
+    monkeypatch.setattr("loadstone.runner.prove.timing", lambda trial, seconds: SHORT)
+    monkeypatch.setattr("loadstone.runner.prove.findings_of", instead(PLANS, LOST))
+    words = ("diagnose", "last", "--prove", "--prove-time", "10m")
+    said = " ".join(called(*words, folder=driven.folder).stdout.split())
+    assert {proof.cause for proof in run_folder.load(driven.run).proofs} == {"plans"}, said
+    assert "not tried commits: a crash of" in said
+    called(*words, "--prove-only", "commits", "--yes", folder=driven.folder)
+    assert "commits" in {proof.cause for proof in run_folder.load(driven.run).proofs}
+    assert (driven.settings, driven.file) == (before, file)
 
 
 def test_after_a_kill_the_settings_are_put_back(driven: Driven) -> None:

@@ -7,11 +7,8 @@ https://mariadb.com/kb/en/compressing-events-to-reduce-size-of-the-binary-log/
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
-from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.priced_work import rule_of, share_of
 from loadstone.diagnosis.trials import dynamic
-from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in, sentences
@@ -38,7 +35,7 @@ def judge(case: Case) -> Finding | None:
     if setting is None:
         return None
     commits = case.needed(case.commits())
-    share = case.needed(time_of(case, parts_of_work(case, commits * _each_s(case))))
+    share = case.needed(share_of(case, commits * _each_s(case)))
     if share < MATTERS:
         return None
     level = f", {_LEVEL}={case.variable(_LEVEL)}" if setting == _MYSQL else ""
@@ -81,17 +78,14 @@ def _each_s(case: Case) -> float:
     return float(USUAL_S * (HIGHEST_S / USUAL_S) ** part)
 
 
-def _holds(case: Case) -> Holds | None:
-    """Its work on a core, and as large a part of the wait for one."""
-    commits = case.commits()
-    parts = parts_of_work(case, commits * _each_s(case)) if commits and _setting(case) else {}
-    return priced(parts) if parts else None
+def _cores(case: Case) -> float | None:
+    commits = case.commits() if _setting(case) else None
+    return None if commits is None else commits * _each_s(case)
 
 
-RULE = Rule(
+RULE = rule_of(
     "binlog-compression",
     say("transactions are compressed for the binary log"),
     judge,
-    holds=part_of(*CORES, is_priced=True),
-    holds_in=_holds,
+    _cores,
 )

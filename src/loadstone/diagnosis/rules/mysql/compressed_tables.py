@@ -9,10 +9,7 @@ Source: https://dev.mysql.com/doc/refman/8.0/en/innodb-information-schema-innodb
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
-from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.users_time import time_of
+from loadstone.diagnosis.priced_work import rule_of, share_of
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in, sentences
@@ -33,7 +30,7 @@ def judge(case: Case) -> Finding | None:
     ops = [case.needed(case.rate(name)) for name in _OPS]
     if not any(ops):
         return None
-    share = case.needed(time_of(case, parts_of_work(case, _cores(case))))
+    share = case.needed(share_of(case, _cores(case)))
     if share < MATTERS:
         return None
     return Finding(
@@ -67,16 +64,4 @@ def _cores(case: Case) -> float:
     return OPERATION_S * sum(case.rate(name) or 0.0 for name in _OPS)
 
 
-def _holds(case: Case) -> Holds | None:
-    """Its work on a core, and as large a part of the wait for one."""
-    parts = parts_of_work(case, _cores(case))
-    return priced(parts) if parts else None
-
-
-RULE = Rule(
-    "compressed-tables",
-    say("pages are compressed"),
-    judge,
-    holds=part_of(*CORES, is_priced=True),
-    holds_in=_holds,
-)
+RULE = rule_of("compressed-tables", say("pages are compressed"), judge, _cores)

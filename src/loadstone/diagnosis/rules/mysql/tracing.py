@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
-from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.priced_work import rule_of, share_of
 from loadstone.diagnosis.trials import dynamic
-from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Joined, plain, say, say_in, sentences
@@ -35,7 +32,7 @@ def judge(case: Case) -> Finding | None:
     questions, costs = case.needed(case.rate("questions")), _each_s(case)
     if not costs:
         return None
-    share = case.needed(time_of(case, parts_of_work(case, questions * sum(costs.values()))))
+    share = case.needed(share_of(case, questions * sum(costs.values())))
     if share < MATTERS:
         return None
     return Finding(
@@ -69,17 +66,9 @@ def _each_s(case: Case) -> dict[str, float]:
     return found
 
 
-def _holds(case: Case) -> Holds | None:
-    """Its work on a core, and as large a part of the wait for one."""
+def _cores(case: Case) -> float | None:
     questions = case.rate("questions")
-    parts = parts_of_work(case, questions * sum(_each_s(case).values())) if questions else {}
-    return priced(parts) if parts else None
+    return None if questions is None else questions * sum(_each_s(case).values())
 
 
-RULE = Rule(
-    "statement-tracing",
-    say("each statement is recorded"),
-    judge,
-    holds=part_of(*CORES, is_priced=True),
-    holds_in=_holds,
-)
+RULE = rule_of("statement-tracing", say("each statement is recorded"), judge, _cores)

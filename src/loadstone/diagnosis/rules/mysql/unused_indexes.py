@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
-from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.priced_work import rule_of, share_of
 from loadstone.diagnosis.trials import mysql_release
-from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import UnreadIndexes
@@ -34,7 +31,7 @@ def judge(case: Case) -> Finding | None:
     if not case.needed(case.is_on("performance_schema")):
         return None
     found, entries = case.needed(_tables(case)), case.needed(_entries(case))
-    share = case.needed(time_of(case, parts_of_work(case, entries * _entry_s(case))))
+    share = case.needed(share_of(case, entries * _entry_s(case)))
     worst = max(found, key=_written, default=None)
     if worst is None or share < MATTERS:
         return None
@@ -94,17 +91,9 @@ def _entries(case: Case) -> float | None:
     return sum(map(_written, found)) / window.to_s
 
 
-def _holds(case: Case) -> Holds | None:
-    """The work of writing entries, and as large a part of the wait for a core."""
+def _cores(case: Case) -> float | None:
     entries = _entries(case)
-    parts = parts_of_work(case, entries * _entry_s(case)) if entries else {}
-    return priced(parts) if parts else None
+    return None if entries is None else entries * _entry_s(case)
 
 
-RULE = Rule(
-    "unused-indexes",
-    say("indexes that nobody reads are written"),
-    judge,
-    holds=part_of(*CORES, is_priced=True),
-    holds_in=_holds,
-)
+RULE = rule_of("unused-indexes", say("indexes that nobody reads are written"), judge, _cores)

@@ -8,15 +8,9 @@ Source: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FO
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
-from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.priced_work import rule_of, share_of
 from loadstone.diagnosis.rules.postgresql import versions
-from loadstone.diagnosis.users_time import time_of
-from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in, sentences
@@ -29,7 +23,7 @@ def judge(case: Case) -> Finding | None:
     """Pages in scans beyond one for each row and dead version: at least so many are empty."""
     found = case.needed(versions.tables(case))
     empty = case.needed(_empty(case))
-    share = case.needed(time_of(case, _parts(case, empty)))
+    share = case.needed(share_of(case, empty * versions.PAGE_S))
     worst = max(found, key=versions.empty_pages_of, default=None)
     if worst is None or share < MATTERS:
         return None
@@ -74,21 +68,9 @@ def _empty(case: Case) -> float | None:
     return versions.per_s(case, sum(map(versions.empty_pages_of, found)))
 
 
-def _parts(case: Case, empty: float) -> Mapping[Place, float]:
-    return parts_of_work(case, empty * versions.PAGE_S)
-
-
-def _holds(case: Case) -> Holds | None:
-    """The work of looking at them, and as large a part of the wait for a core."""
+def _cores(case: Case) -> float | None:
     empty = _empty(case)
-    parts = _parts(case, empty) if empty else {}
-    return priced(parts) if parts else None
+    return None if empty is None else empty * versions.PAGE_S
 
 
-RULE = Rule(
-    "bloated-tables",
-    say("tables are mostly empty pages"),
-    judge,
-    holds=part_of(*CORES, is_priced=True),
-    holds_in=_holds,
-)
+RULE = rule_of("bloated-tables", say("tables are mostly empty pages"), judge, _cores)

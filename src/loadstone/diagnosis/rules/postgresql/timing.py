@@ -14,12 +14,9 @@ from typing import NamedTuple
 
 from loadstone.analyse.environment_diff import target_of
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
-from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.priced_work import rule_of, share_of
 from loadstone.diagnosis.rules.postgresql import wal
 from loadstone.diagnosis.trials import dynamic
-from loadstone.diagnosis.users_time import time_of
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Joined, plain, say, say_in
@@ -67,7 +64,7 @@ def judge(case: Case) -> Finding | None:
     """Readings of the clock times what one costs."""
     case.needed(case.variable("track_io_timing"))
     costs = _costs(case)
-    share = case.needed(time_of(case, parts_of_work(case, sum(costs.values()))))
+    share = case.needed(share_of(case, sum(costs.values())))
     if share < MATTERS:
         return None
     total = sum(costs.values())
@@ -163,16 +160,8 @@ def _plans(case: Case) -> Timed | None:
     return Timed("auto_explain.log_analyze", 2 * rows, rows * ROW_S)
 
 
-def _holds(case: Case) -> Holds | None:
-    """Its work on a core, and as large a part of the wait for one."""
-    parts = parts_of_work(case, sum(_costs(case).values()))
-    return priced(parts) if parts else None
+def _cores(case: Case) -> float:
+    return sum(_costs(case).values())
 
 
-RULE = Rule(
-    "timing",
-    say("the server times its own work"),
-    judge,
-    holds=part_of(*CORES, is_priced=True),
-    holds_in=_holds,
-)
+RULE = rule_of("timing", say("the server times its own work"), judge, _cores)

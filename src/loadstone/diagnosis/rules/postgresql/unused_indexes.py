@@ -8,15 +8,11 @@ Source: https://www.postgresql.org/docs/current/indexes-intro.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
-from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.priced_work import rule_of, share_of
 from loadstone.diagnosis.rules.postgresql import hot_updates, versions
-from loadstone.diagnosis.users_time import time_of
-from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import IndexOfVersions, TableVersions
@@ -30,7 +26,7 @@ def judge(case: Case) -> Finding | None:
     """Entries a second in indexes of which no entry was read, times what writing one takes."""
     found = case.needed(versions.tables(case))
     entries = case.needed(_entries(case))
-    share = case.needed(time_of(case, _parts(case, entries)))
+    share = case.needed(share_of(case, entries * hot_updates.ENTRY_S))
     worst = max(found, key=_written, default=None)
     if worst is None or share < MATTERS:
         return None
@@ -89,21 +85,9 @@ def _entries(case: Case) -> float | None:
     return None if found is None else versions.per_s(case, sum(map(_written, found)))
 
 
-def _parts(case: Case, entries: float) -> Mapping[Place, float]:
-    return parts_of_work(case, entries * hot_updates.ENTRY_S)
-
-
-def _holds(case: Case) -> Holds | None:
-    """The work of writing entries, and as large a part of the wait for a core."""
+def _cores(case: Case) -> float | None:
     entries = _entries(case)
-    parts = _parts(case, entries) if entries else {}
-    return priced(parts) if parts else None
+    return None if entries is None else entries * hot_updates.ENTRY_S
 
 
-RULE = Rule(
-    "unused-indexes",
-    say("indexes that nobody reads are written"),
-    judge,
-    holds=part_of(*CORES, is_priced=True),
-    holds_in=_holds,
-)
+RULE = rule_of("unused-indexes", say("indexes that nobody reads are written"), judge, _cores)
