@@ -77,6 +77,8 @@ def others(repository: Repository, excepted: dict[str, str]) -> Iterator[tuple[s
 
 
 def numbers(source: str) -> list[int]:
+    if not re.search(rf"\d{{{len(str(LEAST))}}}", source):
+        return []
     found = [
         int(node.value)
         for node in ast.walk(ast.parse(source))
@@ -92,6 +94,9 @@ def knows_mysql(source: str) -> list[str]:
 
 def known_of(own: tuple[str, ...], driver: str, source: str) -> list[str]:
     packages = tuple(f"loadstone.{place.rstrip('/').replace('/', '.')}" for place in own)
+    # Reading a source's syntax takes long, and few have the word.
+    if not any(word in source for word in (driver, *(one.rsplit(".")[-1] for one in packages))):
+        return []
     return [module for module in imported(source) if module.startswith((*packages, driver))]
 
 
