@@ -189,7 +189,9 @@ def compressed_tables(draw: Draw) -> Fault:
             injections.answered(done, 1000, "pages compressed"),
         ),
         settings=RELAXED,
-        removal=Removal(tuple(f"ALTER TABLE {table} ROW_FORMAT=DYNAMIC" for table in tables)),
+        removal=Removal(
+            tuple(f"ALTER TABLE {table} ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0" for table in tables)
+        ),
     )
 
 
