@@ -8,6 +8,12 @@ from faults.ground import RELAXED, TABLES
 from loadstone.sandbox.mysql.binaries import mariadb_plugins
 
 _MIB = 1024 * 1024
+_ALL_TABLES = tuple(f"sbtest{number}" for number in range(1, TABLES + 1))
+_PACKED = (
+    "SELECT SUM(TRANSACTION_COUNTER)"
+    " FROM performance_schema.binary_log_transaction_compression_stats"
+    " WHERE LOG_TYPE = 'BINARY' AND COMPRESSION_TYPE = 'ZSTD'"
+)
 _TIMED = (
     "SELECT SUM(COUNT_STAR) FROM performance_schema.events_waits_summary_global_by_event_name"
     " WHERE EVENT_NAME LIKE 'wait/synch/%'"
@@ -153,7 +159,6 @@ def traced(draw: Draw) -> Fault:
 def unread_indexes(draw: Draw) -> Fault:
     """Rows are inserted into tables with indexes that nobody reads."""
     number = draw.between(5, 12)
-    tables = [f"sbtest{one}" for one in range(1, TABLES + 1)]
     add = ", ".join(f"ADD INDEX more{one} (pad, k)" for one in range(number))
     drop = ", ".join(f"DROP INDEX more{one}" for one in range(number))
     made = "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS"
@@ -162,18 +167,17 @@ def unread_indexes(draw: Draw) -> Fault:
         size=f"{number} of each table",
         load=Load("oltp_insert", draw.ladder(2, 4, 16)),
         inject=both(
-            others.executed(tuple(f"ALTER TABLE {table} {add}" for table in tables)),
+            others.executed(tuple(f"ALTER TABLE {table} {add}" for table in _ALL_TABLES)),
             injections.answered(f"{made} WHERE INDEX_NAME LIKE 'more%'", number, "indexes"),
         ),
         settings=RELAXED,
-        removal=Removal(tuple(f"ALTER TABLE {table} {drop}" for table in tables)),
+        removal=Removal(tuple(f"ALTER TABLE {table} {drop}" for table in _ALL_TABLES)),
     )
 
 
 def compressed_tables(draw: Draw) -> Fault:
     """Tables that change are compressed."""
     size = draw.of_these(1, 2, 4)
-    tables = [f"sbtest{one}" for one in range(1, TABLES + 1)]
     done = "SELECT SUM(compress_ops) FROM information_schema.INNODB_CMP"
     return Fault(
         causes=("compressed-tables",),
@@ -183,14 +187,16 @@ def compressed_tables(draw: Draw) -> Fault:
             others.executed(
                 tuple(
                     f"ALTER TABLE {table} ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={size}"
-                    for table in tables
+                    for table in _ALL_TABLES
                 )
             ),
             injections.answered(done, 1000, "pages compressed"),
         ),
         settings=RELAXED,
         removal=Removal(
-            tuple(f"ALTER TABLE {table} ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0" for table in tables)
+            tuple(
+                f"ALTER TABLE {table} ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0" for table in _ALL_TABLES
+            )
         ),
     )
 
@@ -206,7 +212,7 @@ def compressed_binlog(draw: Draw) -> Fault:
         causes=("binlog-compression",),
         size=f"level {level}",
         load=Load("oltp_update_non_index", draw.ladder(2, 4, 16)),
-        inject=injections.answered("SELECT @@GLOBAL.binlog_transaction_compression", 1, "on"),
+        inject=injections.answered(_PACKED, 1000, "transactions compressed"),
         settings={**settings, **RELAXED},
         removal=Removal(settings=tuple(settings)),
     )

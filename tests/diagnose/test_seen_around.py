@@ -30,13 +30,15 @@ WAITING = an_account(on_core=0.1, waiting_for_a_core=0.7, commit=0.2)
         ({"cgroup.memory_limit_bytes": 512 * MIB, "process.rss_bytes": 200 * MIB}, 312.0),
         ({"cgroup.memory_limit_bytes": 512 * MIB, "process.rss_bytes": 600 * MIB}, 0.0),
         ({"cgroup.memory_limit_bytes": 65_536 * MIB}, 8192.0),
+        ({"cgroup.memory_limit_bytes": 512 * MIB, "process.rss_bytes": None}, None),
     ],
 )
 def test_a_trial_counts_on_memory_within_the_groups_limit(
-    means: dict[str, float | None], free: float
+    means: dict[str, float | None], free: float | None
 ) -> None:
     made = Made(host={"memory_available_bytes": 8192 * MIB}, host_means={**means})
-    assert free_memory(a_case(made)) == pytest.approx(free * MIB)
+    expected = None if free is None else pytest.approx(free * MIB)
+    assert free_memory(a_case(made)) == expected
 
 
 @pytest.mark.parametrize(("idle", "is_pinned"), [(0.0, True), (0.4, False)])

@@ -116,12 +116,16 @@ def by_socket(case: Case, subject: Message) -> Trial | None:
 def free_memory(case: Case) -> float | None:
     """Bytes that a trial may count on: the host's free ones, within the server's group's limit.
 
-    What the group's files have in the kernel's cache is given up for it. `None`: not observed.
+    What the group's files have in the kernel's cache is given up for it. `None`: not observed, or
+    it is not known how much of the group's memory is left.
     """
     free, limit = case.host("memory_available_bytes"), case.host_mean("cgroup.memory_limit_bytes")
     if free is None or limit is None:
         return free
-    return min(free, max(limit - (case.host_mean("process.rss_bytes") or 0.0), 0.0))
+    used = case.host_mean("process.rss_bytes")
+    if used is None:
+        return free if limit > free else None
+    return min(free, max(limit - used, 0.0))
 
 
 def mysql_release(version: str) -> tuple[int, ...]:

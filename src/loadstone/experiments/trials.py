@@ -4,7 +4,7 @@ A trial whose change needs no restart is measured on the run's own server, if th
 otherwise, and if a start-up variable is changed, on a throwaway server that is started and filled
 as the run's was. Variables are set and restored by `lab.variables`, as for experiments. On a server
 that others use, the load's sessions set them for themselves where each session may: that reaches
-nobody else, and takes neither consent nor rights.
+nobody else and takes no rights, and consent only where commits of the load might be lost.
 """
 
 from __future__ import annotations

@@ -70,7 +70,8 @@ class UnreadIndexes(Frozen):
     table: str = _said("schema.table")
     inserted: int = _said("rows inserted")
     indexes: tuple[str, ...] = _said(
-        "indexes from which nothing was fetched, without those that keep values unique"
+        "indexes from which nothing was fetched, without those that keep values unique or that"
+        " foreign keys need"
     )
 
 

@@ -5,7 +5,6 @@ Its tables are read only before and after the load, over a connection that is cl
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -182,9 +181,10 @@ def _snapshot(connection: Connection, schema: str) -> Snapshot:
             refused[kind.name] = say(
                 "performance_schema.{table}: {why}", table=kind.table, why=str(error)
             )
-    # An account may lack the right, and an old server the table.
-    with contextlib.suppress(pymysql.MySQLError, TypeError, ValueError):
+    try:
         sums[_INDEXES] = _use_of_indexes(connection, schema)
+    except (pymysql.MySQLError, TypeError, ValueError) as error:
+        refused[_INDEXES] = say("the use of indexes: {why}", why=str(error))
     return Snapshot(sums, refused, known.get("datadir", ""))
 
 
