@@ -28,8 +28,8 @@ FEWEST_BYTES = 20e6
 
 FLUSHES = 2.0
 """[P] Others' flushes as a multiple of the server's syncs. In 138 steps of six
-releases on ext4 the disk made 0.6 to 1.0 flushes for each of them in the median of a release, 1.8 at
-most (PostgreSQL with a checkpoint every second)."""
+releases on ext4 the disk made 0.6 to 1.0 flushes for each of them in the median of a release, and
+1.8 at most (PostgreSQL with a checkpoint every second)."""
 
 FEWEST_FLUSHES = 100.0
 """[P] Others' flushes a second, lower bound."""
