@@ -24,7 +24,8 @@ from loadstone.experiments.trials import (
     why_not,
 )
 from loadstone.model.experiment import ClientOptions, SandboxChoice
-from loadstone.model.finding import Setting, Trial
+from loadstone.model.finding import POOLER, Setting, Trial
+from loadstone.model.message import plain
 from loadstone.model.plan import Drive, Open
 from loadstone.model.target import Target
 from loadstone.model.target_url import parse_target_url
@@ -165,6 +166,71 @@ def test_a_variable_is_set_on_the_run_s_own_server() -> None:
     assert made.workloads == (ground().plan.workload,)
     order = [planned.step.variant for planned in schedule(made)[:4]]
     assert order == ["trial=before", "trial=changed", "trial=changed", "trial=before"]
+
+
+POOLED = SANDBOX.model_copy(
+    update={"pooler": "pgbouncer", "pooler_settings": {"default_pool_size": "1"}}
+)
+THROUGH = Trial(
+    kind="pooler",
+    settings=(
+        Setting(name=POOLER, before=None, value="pgbouncer"),
+        Setting(name="default_pool_size", before=None, value="8"),
+    ),
+    subject=plain("a session for each user"),
+)
+LARGER = THROUGH.model_copy(
+    update={"settings": (Setting(name="default_pool_size", before="1", value="8"),)}
+)
+
+
+def test_a_pooler_is_set_up_before_one_server_and_one_side_goes_through_it() -> None:
+    made = experiment_of("x", THROUGH, 64, ground(sandbox=SANDBOX), timing(THROUGH, 100))
+    assert made.target is None and made.sandbox is not None
+    assert made.sandbox.pooler == "pgbouncer"
+    assert made.sandbox.pooler_settings == {
+        "pool_mode": "transaction",
+        "max_client_conn": "114",
+        "default_pool_size": "8",
+    }
+    before, changed = (level.client for level in made.factors[0].levels)
+    assert before is not None and changed is not None
+    assert (before.connect, changed.connect) == (None, "pooler")
+    # What one session has prepared another does not know.
+    assert before.protocol == changed.protocol == "extended"
+    assert not made.restarting
+
+
+def test_a_larger_pool_is_another_pooler_before_another_server() -> None:
+    where = ground(sandbox=POOLED)
+    spent = timing(LARGER, least_seconds(LARGER))
+    made = experiment_of("x", LARGER, 16, where, spent)
+    assert made.sandbox == POOLED
+    before, changed = made.factors[0].levels
+    assert before.sandbox is None and changed.sandbox is not None
+    assert changed.sandbox.pooler_settings == {"default_pool_size": "8"}
+    assert (
+        before.client
+        == changed.client
+        == client_options(where.plan.targets[0]).model_copy(update={"connect": "pooler"})
+    )
+    assert made.restarting
+
+
+def test_no_pooler_of_others_is_changed() -> None:
+    refused = why_not(THROUGH, ground(), KNOWN)
+    assert refused is not None and "only those of throwaway servers" in refused.why
+
+
+def test_a_server_behind_its_pooler_is_made_again_with_it() -> None:
+    facts = {
+        "settings": {},
+        "pooler": {"name": "pgbouncer", "settings": {"default_pool_size": "1"}},
+    }
+    target = {"target": "postgresql://a@127.0.0.1:6432/x", "flavour": "postgresql"}
+    made = throwaway_like({"sandbox": facts, "targets": [target]})
+    assert made is not None
+    assert (made.pooler, made.pooler_settings) == ("pgbouncer", {"default_pool_size": "1"})
 
 
 def test_a_restart_is_a_throwaway_server_s() -> None:

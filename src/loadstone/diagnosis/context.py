@@ -99,6 +99,8 @@ class Case:
     """environment.json."""
     drive: Mapping[str, Any] = field(default_factory=dict)
     """How the load was driven, from the plan in run.json."""
+    is_scripted: bool = False
+    """Whether a script chose the statements, and how they travel."""
     ceilings: Mapping[int, StepCeilings] = field(default_factory=dict)
     """By step number."""
     limits: Limits = field(default_factory=Limits)

@@ -69,6 +69,7 @@ def cases_of(result: Result, known: Known) -> Iterator[Case]:
             variables=_variables(known.environment, ladder[-1]),
             environment=known.environment,
             drive=(result.run.plan or {}).get("drive", {}),
+            is_scripted=bool((result.run.plan or {}).get("workload", {}).get("script")),
             ceilings=of_step,
             limits=known.limits,
             seconds=known.seconds,

@@ -76,6 +76,7 @@ _ENDED_ON_POSTGRESQL = frozenset(
     {
         "autovacuum-behind",
         "bloated-tables",
+        "checkpoint-spikes",
         "checkpoints-asked-for",
         "connection-storm",
         "dead-rows",

@@ -55,6 +55,11 @@ WHY: Mapping[str, Message] = {
     "other-clients": _WITHOUT,
     "tables-flushed": _WITHOUT,
     "checkpoints-asked-for": _WITHOUT,
+    "checkpoint-spikes": say(
+        "not by --prove, whose windows are shorter than the time from one checkpoint to the next: "
+        "set it by hand, run again for several of them, and compare both runs with loadstone "
+        "compare"
+    ),
     "maintenance": _WITHOUT,
     "steal": say(
         "not by --prove, which changes nothing on a host: run again on one without overcommitted "
@@ -128,8 +133,9 @@ WHY: Mapping[str, Message] = {
         "not by --prove: the host's free memory is too small for a larger pool, or not known"
     ),
     "pooler-small": say(
-        "not by --prove, which changes no pooler: give it more connections by hand, run again, and "
-        "compare both runs with loadstone compare"
+        "not by --prove, which knows no size of its pool that would bring more: PgBouncer tells it "
+        "to the users in its stats_users; give it more connections by hand, run again, and compare "
+        "both runs with loadstone compare"
     ),
     "pooler-core-full": say(
         "not by --prove, which changes no pooler: start more processes of it by hand, run again, "
@@ -151,10 +157,6 @@ WHY: Mapping[str, Message] = {
             "not by --prove, which changes neither the load nor its tables: do so by hand, run "
             "again, and compare both runs with loadstone compare"
         ),
-    ),
-    "too-many-sessions": say(
-        "not by --prove, which sets up no pooler: compare with one before the server, as loadstone "
-        "recipes run pooler does with a throwaway one"
     ),
     "recovery-conflicts": say(
         "not by --prove, which changes nothing of a standby: set it by hand, run again, and "

@@ -26,7 +26,7 @@ from loadstone.model.experiment import (
     SandboxChoice,
     Variant,
 )
-from loadstone.model.finding import Setting, Trial
+from loadstone.model.finding import POOLER, Setting, Trial, TrialKind
 from loadstone.model.message import Message, say
 from loadstone.model.plan import Closed, Drive, Plan, WarmupSeconds
 from loadstone.model.target import Target, TlsMode
@@ -69,8 +69,24 @@ FEWEST_BLOCKS = 4
 MOST_UNITS = 8
 """[P] more units narrow an interval less than longer windows do."""
 
+_CLIENTS_BESIDE_USERS = 50
+"""Of a pooler: whoever observes, and logins of users that have not quite gone."""
+
 _ON_A_SANDBOX = "loadstone run --server NAME --set VARIABLE=VALUE --prove"
 """The advice if the server is used by others and must not be changed for a trial."""
+
+_NEEDS_A_SANDBOX: Mapping[TrialKind, Message] = {
+    "start": say(
+        "it takes a restart, and only throwaway servers without a replica are restarted: "
+        "{command} tries it on one",
+        command=_ON_A_SANDBOX,
+    ),
+    "pooler": say(
+        "it changes a pooler, and only those of throwaway servers are changed: loadstone sandbox "
+        "start --server postgresql --pooler pgbouncer starts one"
+    ),
+}
+"""By kind of trial: why it is not run where the run's server was no sandbox."""
 
 _CLIENT = ("tls", "prepared", "connect", "compression")
 _DRIVE = ("shards", "isolation", "reconnect")
@@ -100,7 +116,16 @@ class Ground:
 
     def restarts(self, trial: Trial) -> bool:
         """Whether the trial starts a server of its own."""
-        return trial.kind == "start" or self.target is None or bool(self.given_at_start(trial))
+        new = trial.kind in ("start", "pooler")
+        return new or self.target is None or bool(self.given_at_start(trial))
+
+    @property
+    def client(self) -> ClientOptions:
+        """The options with which a throwaway server like the run's is reached as that was."""
+        options = client_options(self.plan.targets[0])
+        if self.sandbox is None or self.sandbox.pooler is None:
+            return options
+        return options.model_copy(update={"connect": "pooler"})
 
     def given_at_start(self, trial: Trial) -> dict[str, str]:
         """Settings of the throwaway server that the trial could not change while it runs.
@@ -206,16 +231,10 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         return Refused(say("it changes what is measured: run again with --{option}", option=first))
     if trial.kind == "again" and ground.target is None:
         return Refused(say("the run's server is gone, and another one has another buffer pool"))
-    if trial.kind == "start" and ground.sandbox is None:
-        return Refused(
-            say(
-                "it takes a restart, and only throwaway servers without a replica are restarted: "
-                "{command} tries it on one",
-                command=_ON_A_SANDBOX,
-            )
-        )
+    if trial.kind in _NEEDS_A_SANDBOX and ground.sandbox is None:
+        return Refused(_NEEDS_A_SANDBOX[trial.kind])
     if ground.restarts(trial):
-        plain = client_options(ground.plan.targets[0]) == ClientOptions()
+        plain = ground.client == ClientOptions()
         # A trial with another number of users has no level to hold the client options for another
         # server.
         fits = ground.sandbox and (plain or trial.kind != "users")
@@ -295,7 +314,13 @@ def throwaway_like(environment: Mapping[str, Any]) -> SandboxChoice | None:
     settings = PROGRAMS[family_in(targets[0].get("target", ""))].settings_again(known)
     if settings is None:
         return None
-    return SandboxChoice(server=targets[0]["flavour"], settings=settings)
+    pooler = facts.get("pooler")
+    return SandboxChoice(
+        server=targets[0]["flavour"],
+        settings=settings,
+        pooler=pooler["name"] if pooler else None,
+        pooler_settings=pooler["settings"] if pooler else {},
+    )
 
 
 @dataclass(frozen=True)
@@ -317,11 +342,21 @@ def _shape(trial: Trial) -> _Shape:
     beside = trial.settles_s + BESIDE_S
     if trial.kind == "again":
         return _Shape(1, beside, FEWEST_WINDOWS)
-    if trial.kind == "start":
+    if _in_blocks(trial):
         # A block of each side, equally many in each order: two of four degrees of freedom are left.
         return _Shape(2, beside + RESTART_S, FEWEST_BLOCKS)
     # A round has two steps of each side.
     return _Shape(4, beside, FEWEST_ROUNDS)
+
+
+def _in_blocks(trial: Trial) -> bool:
+    """Whether its two sides have servers of their own."""
+    return trial.kind == "start" or (trial.kind == "pooler" and not _sets_up(trial))
+
+
+def _sets_up(trial: Trial) -> bool:
+    """Whether it puts a pooler where there was none."""
+    return trial.settings[0].name == POOLER
 
 
 def least_seconds(trial: Trial) -> float:
@@ -349,7 +384,7 @@ def timing(trial: Trial, seconds: float) -> Timing:
     shape = _shape(trial)
     room = PLANNED * seconds
     units = max(min(int(room / shape.least_s), MOST_UNITS), shape.fewest)
-    if trial.kind == "start":
+    if _in_blocks(trial):
         units -= units % 2
     window_s = min(room / (shape.steps * units) - shape.beside_s, LONGEST_S)
     window_s = max(round(window_s, 1), SHORTEST_S)
@@ -366,27 +401,60 @@ def experiment_of(
     nothing.
     """
     own = ground.restarts(trial)
-    common = client_options(ground.plan.targets[0]) if own else None
+    common = ground.client if own else None
     given = ground.given_at_start(trial) if own else {}
-    by_sessions = ground.is_set_by_sessions(trial)
-    levels = _levels(trial, common, given, by_sessions=by_sessions)
+    if trial.kind == "pooler":
+        levels = _pooled_levels(trial, ground)
+    else:
+        by_sessions = ground.is_set_by_sessions(trial)
+        levels = _levels(trial, common, given, by_sessions=by_sessions)
     more = (int(trial.settings[0].value),) if trial.kind == "users" else ()
     factors = () if trial.kind in ("users", "again") else (Factor(name=FACTOR, levels=levels),)
     return Experiment(
         name=cause,
         target=None if own else ground.target,
-        sandbox=_without(ground.sandbox, given) if own else None,
+        sandbox=_throwaway(trial, ground.sandbox, users, given) if own else None,
         workloads=(ground.plan.workload,),
         factors=factors,
         ladder=(users, *more),
         duration_s=spent.window_s,
         warmup=WarmupSeconds(warmup_s=spent.warmup_s),
         # A block is one repeat and so is a window; a round is two.
-        repeats=spent.units if trial.kind in ("start", "again") else 2 * spent.units,
+        repeats=spent.units if _in_blocks(trial) or trial.kind == "again" else 2 * spent.units,
         # Both sides find the changes made by the load equally.
         restore="none",
         seed=ground.plan.drive.seed,
     )
+
+
+def _throwaway(
+    trial: Trial, sandbox: SandboxChoice | None, users: int, given: Mapping[str, str]
+) -> SandboxChoice | None:
+    """The server, with the pooler that the trial puts before it."""
+    if sandbox is None or trial.kind != "pooler" or not _sets_up(trial):
+        return _without(sandbox, given)
+    of_pooler = {setting.name: setting.value for setting in trial.settings}
+    name = of_pooler.pop(POOLER)
+    lends = {"pool_mode": "transaction", "max_client_conn": str(users + _CLIENTS_BESIDE_USERS)}
+    return sandbox.model_copy(update={"pooler": name, "pooler_settings": lends | of_pooler})
+
+
+def _pooled_levels(trial: Trial, ground: Ground) -> tuple[Level, Level]:
+    """The load without the pooler and through it, or through one with other settings.
+
+    A session that is lent for a transaction knows no statement that another has prepared: then both
+    sides send them with their values, and differ by the pooler alone.
+    """
+    options, drive = ground.client, ground.plan.drive
+    if _sets_up(trial) and drive.protocol != "text":
+        options = options.model_copy(update={"protocol": "extended"})
+    before = Level(name=BEFORE, client=options)
+    changed = Level(name=CHANGED, client=options.model_copy(update={"connect": "pooler"}))
+    if _sets_up(trial) or ground.sandbox is None:
+        return before, changed
+    values = {setting.name: setting.value for setting in trial.settings}
+    larger = {"pooler_settings": ground.sandbox.pooler_settings | values}
+    return before, changed.model_copy(update={"sandbox": ground.sandbox.model_copy(update=larger)})
 
 
 def _without(sandbox: SandboxChoice | None, given: Mapping[str, str]) -> SandboxChoice | None:

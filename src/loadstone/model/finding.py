@@ -19,10 +19,13 @@ Group = Literal["validity", "ceiling", "wait", "setting", "note"]
 """In the order of a diagnosis: whether the figures may be quoted, exhausted resources, waits of
 users, unwise settings, and what is worth knowing but not a fault."""
 
-TrialKind = Literal["client", "dynamic", "start", "users", "again"]
+TrialKind = Literal["client", "dynamic", "start", "users", "again", "pooler"]
 """What a trial changes: a client option, variables that can be set at run time, variables that
-need a restart, the number of users, or nothing: the same load again, because the server itself has
-changed."""
+need a restart, the number of users, nothing (the same load again, because the server itself has
+changed), or the connection pooler between the load and the server."""
+
+POOLER = "pooler"
+"""First of the settings of a trial that puts a pooler where the run had none."""
 
 
 def _said(text: str) -> Any:
@@ -61,7 +64,8 @@ class Trial(WithMessages):
     """The change that proves a finding: if the finding is right, the rate rises."""
 
     kind: TrialKind = _said(
-        "client option, dynamic variable, start variable, number of users, or the load again"
+        "client option, dynamic variable, start variable, number of users, the load again, or "
+        "settings of a connection pooler"
     )
     settings: Annotated[tuple[Setting, ...], Field(min_length=1)] = _said(
         "in the order in which they are set"

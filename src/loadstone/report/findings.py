@@ -9,7 +9,15 @@ from rich.console import Group, RenderableType
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.figure import Bytes, General, Percent, Rate
-from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
+from loadstone.model.finding import (
+    POOLER,
+    Diagnosis,
+    Evidence,
+    Finding,
+    NotTried,
+    Proof,
+    Trial,
+)
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, say, user_count
 from loadstone.model.numbers import count, digits
@@ -160,14 +168,8 @@ def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
     first = trial.settings[0]
     each = ", ".join(f"{one.name}={one.value}" for one in trial.settings)
     match trial.kind:
-        case "client" if first.name in _WITHOUT:
-            return words(say("run again without --{option}", option=_WITHOUT[first.name]))
-        case "client" if first.name == "connect":
-            return words(_without_network(trial))
         case "client":
-            return words(
-                say("run again with --{option} {value}", option=first.name, value=first.value)
-            )
+            return words(_client_text(trial))
         case "dynamic" if trial.family == POSTGRESQL:
             return words(say("{statements}, and run again", statements=_altered(trial)))
         case "dynamic":
@@ -176,10 +178,32 @@ def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
             return words(say("start the server with {settings}, and run again", settings=each))
         case "users":
             return words(say("run again with --concurrency {users}", users=first.value))
+        case "pooler" if first.name == POOLER:
+            return words(_pooler_text(trial))
+        case "pooler":
+            return words(say("give the pooler {settings}, and run again", settings=each))
         case "again" if trial.family == POSTGRESQL:
             return words(say("run again: what the load reads is in the caches by now"))
         case "again":
             return words(say("run again: what the load reads is in the buffer pool by now"))
+
+
+def _client_text(trial: Trial) -> Message:
+    first = trial.settings[0]
+    if first.name in _WITHOUT:
+        return say("run again without --{option}", option=_WITHOUT[first.name])
+    if first.name == "connect":
+        return _without_network(trial)
+    return say("run again with --{option} {value}", option=first.name, value=first.value)
+
+
+def _pooler_text(trial: Trial) -> Message:
+    pooler, *settings = trial.settings
+    return say(
+        "put {pooler} before the server (pool_mode=transaction, {size}), and run again",
+        pooler=pooler.value,
+        size=", ".join(f"{one.name}={one.value}" for one in settings),
+    )
 
 
 def _altered(trial: Trial) -> str:

@@ -20,6 +20,7 @@ from loadstone.model.message import Message
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.recipe import RecipeAsked
+from loadstone.model.target import Target
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.runs import run_folder
@@ -97,24 +98,28 @@ def begin_run(
 def _environment(
     path: Path, looked: Sequence[InspectedTarget], data_device: str | None
 ) -> dict[str, Any]:
-    sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
+    targets = [one.endpoint.target for one in looked]
+    found = [(target, sandbox) for target in targets if (sandbox := sandbox_at(target))]
     places = {"runs": path}
-    if sandbox:
-        places["sandbox"] = sandbox.datadir
+    if found:
+        places["sandbox"] = found[0][1].datadir
     return {
         "version": 1,
         "generator": of_this_machine(places),
-        "sandbox": _sandbox_facts(sandbox) if sandbox else None,
+        "sandbox": _sandbox_facts(*found[0]) if found else None,
         "data_device": data_device,
     }
 
 
-def _sandbox_facts(sandbox: Sandbox) -> dict[str, Any]:
+def _sandbox_facts(target: Target, sandbox: Sandbox) -> dict[str, Any]:
+    pooler = sandbox.state.pooler
+    between = pooler if pooler and pooler.is_at(target) else None
     return {
         "name": sandbox.name,
         "server": described(sandbox),
         "datadir": str(sandbox.datadir),
         "settings": sandbox.settings,
+        "pooler": {"name": between.name, "settings": between.settings} if between else None,
     }
 
 

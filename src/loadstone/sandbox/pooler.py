@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target
 from loadstone.sandbox.processes import ProcessMark
 
 FOLDER = "pooler"
@@ -15,10 +16,16 @@ class Pooler(Frozen):
     """A pooler that was started, and how to start it again."""
 
     name: str
+    settings: dict[str, str] = {}
+    """What its configuration has beyond a sandbox's own."""
     command: tuple[str, ...]
     port: int
     socket: Path
     process: ProcessMark
+
+    def is_at(self, target: Target) -> bool:
+        """Whether a target of its sandbox is reached through it."""
+        return target.socket == self.socket if target.socket else target.port == self.port
 
     @property
     def is_running(self) -> bool:

@@ -45,7 +45,14 @@ def start_pooler(
         except server.PortTaken:
             place.error_log.unlink(missing_ok=True)
         else:
-            return Pooler(name=name, command=command, port=port, socket=socket, process=process)
+            return Pooler(
+                name=name,
+                settings=dict(settings),
+                command=command,
+                port=port,
+                socket=socket,
+                process=process,
+            )
     raise SandboxError(
         say("no free port on 127.0.0.1"), say("{number} of them were tried", number=_PORT_TRIES)
     )

@@ -55,6 +55,9 @@ _LITTLE_PLANNED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS)}
 _NOT_JITTED: dict[str, Any] = {"hot_spots": counted(a_statement(jit_s=0.001))}
 _UNTIMED: dict[str, Any] = {"hot_spots": counted(a_statement(plans=None, plan_s=None))}
 _JITTED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS, a_statement(jit_s=4.0))}
+_AT_WORK = {"pg_stat_activity.active": 7.0, "pg_stat_activity.idle_in_transaction": 1.0}
+_MANY_LOCKS = {**_AT_WORK, "pg_locks.held": 3000.0}
+_FEW_LOCKS = {**_AT_WORK, "pg_locks.held": 100.0}
 _NO_PLAN_TIME = "plan time of pg_stat_statements (pg_stat_statements.track_planning)"
 
 _XMIN = "pg_stat_activity.oldest_xmin_age"
@@ -187,6 +190,15 @@ EXAMPLES = (
         a_case(at(step=_PLANNED)),
         a_case(at(step=_LITTLE_PLANNED)),
         a_case(at(step=_UNTIMED)),
+        needs=_NO_PLAN_TIME,
+    ),
+    # Nobody times planning, and a transaction has hundreds of partitions and indexes locked.
+    Example(
+        planning.RULE,
+        replace(a_case(at(means=_MANY_LOCKS, step=_UNTIMED)), drive={"protocol": "text"}),
+        replace(a_case(at(means=_FEW_LOCKS, step=_UNTIMED)), drive={"protocol": "text"}),
+        # The load has its statements prepared: they are locked as well, and may keep their plan.
+        a_case(at(means=_MANY_LOCKS, step=_UNTIMED)),
         needs=_NO_PLAN_TIME,
     ),
     # A setting has them planned: that is the cause.

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.context import Case, Missing
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import (
     counted,
@@ -31,10 +31,21 @@ from loadstone.model.message import Message, plain, say, say_in, sentences
 SHARE = 0.1
 """[P] Share of the users' time. Statements that keep their plan have none of it."""
 
+RELATION_S = 5e-6
+"""[P] CPU of planning one more partition or index of a table, where the server times no planning.
+"""
+
+_HELD = "pg_locks.held"
+_RUNNING = ("pg_stat_activity.active", "pg_stat_activity.idle_in_transaction")
+_ITS_OWN = 1.0
+"""Locks of a transaction that are of no table: of its own number."""
+
 
 def judge(case: Case) -> Finding | None:
     """The server's own clock says how long it plans; a setting that wants it is another cause."""
-    users = case.needed(counted.planning(case))
+    users = counted.planning(case)
+    if users is None:
+        return _priced(case)
     share = case.needed(time_of(case, _parts(case)))
     if share < SHARE or plan_cache.is_forced(case):
         return None
@@ -51,9 +62,75 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _priced(case: Case) -> Finding | None:
+    """Nobody times planning: a transaction has each table and index locked that it plans.
+
+    It may plan one more than once, and has not yet locked all when it is looked at: a lower bound.
+    """
+    timed = case.reads[-1]
+    locked = _locked(case)
+    if locked is None:
+        raise Missing(timed)
+    share = case.needed(time_of(case, _parts(case)))
+    if locked <= lock_manager.FEWEST_SLOTS or share < SHARE:
+        return None
+    return Finding(
+        cause="planning",
+        group="setting",
+        sentence=say(
+            "A transaction has {locks} tables, partitions and indexes locked in the mean: to plan "
+            "so many takes {each} µs or more, which is {share} of the users' time.",
+            locks=Number(locked),
+            each=Number(1e6 * RELATION_S * locked),
+            share=Percent(share),
+        ),
+        evidence=tuple(
+            (
+                case.seen(
+                    say("tables, partitions and indexes locked"),
+                    locked,
+                    say("of a transaction"),
+                    lock_manager.FEWEST_SLOTS,
+                ),
+                case.seen(
+                    say("time of planning (estimate)"), share, say("of the users' time"), SHARE
+                ),
+                *lock_manager.evidence(case),
+            )
+        ),
+        share=share,
+        # A script may have prepared its statements: they take the locks, and keep their plan.
+        confidence=0.5 if case.is_scripted else 0.7,
+        remedy=_remedy(case),
+        trial=_trial(case),
+        acts_on="server CPU",
+    )
+
+
+def _locked(case: Case) -> float | None:
+    """Tables, partitions and indexes that a transaction has locked; `None`: not known.
+
+    Statements that the load prepares lock them as well, and may keep their plan: then it is `None`.
+    """
+    held, running = case.mean(_HELD), [case.mean(name) for name in _RUNNING]
+    if held is None or None in running or (plan_cache.is_prepared(case) and not case.is_scripted):
+        return None
+    transactions = sum(number or 0.0 for number in running)
+    return held / transactions - _ITS_OWN if transactions else None
+
+
+def _cores(case: Case) -> float | None:
+    """Cores that plan, as timed or else priced; `None`: neither."""
+    timed = counted.cores_of(case, counted.planning(case))
+    if timed is not None:
+        return timed
+    locked = _locked(case)
+    return None if locked is None else case.tps * locked * RELATION_S
+
+
 def _parts(case: Case) -> Mapping[Place, float]:
     """Of the work on a core, and of the wait for one; empty without an account."""
-    used = counted.cores_of(case, counted.planning(case))
+    used = _cores(case)
     return {} if used is None else parts_of_work(case, used)
 
 
@@ -116,7 +193,8 @@ def _trial(case: Case) -> Trial | None:
 
 def _holds(case: Case) -> Holds | None:
     parts = _parts(case)
-    return parts_of(parts) if parts else None
+    is_timed = counted.planning(case) is not None
+    return (parts_of(parts) if is_timed else priced(parts)) if parts else None
 
 
 RULE = Rule(

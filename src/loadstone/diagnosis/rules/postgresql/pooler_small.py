@@ -12,6 +12,7 @@ from loadstone.diagnosis.cpu import FULL, busy_share
 from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import between_core
+from loadstone.diagnosis.rules.postgresql.pooled import larger_pool
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -55,6 +56,7 @@ def judge(case: Case) -> Finding | None:
             "shorter. If its own process uses a whole core, it is the limit: start more of them "
             "(so_reuseport)."
         ),
+        trial=larger_pool(case, busy),
     )
 
 

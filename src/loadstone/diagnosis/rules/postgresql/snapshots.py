@@ -5,10 +5,12 @@ Source: https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT
 
 from __future__ import annotations
 
+from loadstone.diagnosis import crowds
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
+from loadstone.diagnosis.rules.postgresql.pooled import through_pooler
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
 
@@ -34,7 +36,11 @@ def judge(case: Case) -> Finding | None:
         if sessions is None
         else (case.seen(plain("threads_connected"), sessions, say_in("unit", "connections")),)
     )
-    return _LOCK.judge(case, *evidence)
+    found = _LOCK.judge(case, *evidence)
+    fewer = crowds.peak_of(case).users
+    return found and found.model_copy(
+        update={"trial": through_pooler(fewer) if fewer < case.users else None}
+    )
 
 
 RULE = Rule(

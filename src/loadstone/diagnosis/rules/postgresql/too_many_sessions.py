@@ -11,6 +11,7 @@ from loadstone.diagnosis.cpu import is_full
 from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql.pooled import through_pooler
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import say, user_count
@@ -50,6 +51,7 @@ def judge(case: Case) -> Finding | None:
             "Put a pooler such as PgBouncer before the server (pool_mode=transaction), with some "
             "connections for each core, or drive fewer users."
         ),
+        trial=through_pooler(peak.users),
         acts_on="server CPU",
     )
 
