@@ -195,7 +195,7 @@ def test_a_pooler_is_set_up_before_one_server_and_one_side_goes_through_it() -> 
     }
     before, changed = (level.client for level in made.factors[0].levels)
     assert before is not None and changed is not None
-    assert (before.connect, changed.connect) == (None, "pooler")
+    assert (before.connect, changed.connect) == ("tcp", "pooler")
     # What one session has prepared another does not know.
     assert before.protocol == changed.protocol == "extended"
     assert not made.restarting
@@ -220,6 +220,21 @@ def test_a_larger_pool_is_another_pooler_before_another_server() -> None:
 def test_no_pooler_of_others_is_changed() -> None:
     refused = why_not(THROUGH, ground(), KNOWN)
     assert refused is not None and "only those of throwaway servers" in refused.why
+
+
+def test_a_pooler_of_which_nothing_was_kept_is_not_set_otherwise() -> None:
+    refused = why_not(LARGER, ground(sandbox=SANDBOX), KNOWN)
+    assert refused is not None and "not known how the run's pooler was set" in refused.why
+    assert why_not(LARGER, ground(sandbox=POOLED), KNOWN) is None
+
+
+def test_sessions_with_settings_of_their_own_are_not_lent_others() -> None:
+    where = ground(sandbox=SANDBOX)
+    session = where.plan.drive.session.model_copy(update={"isolation": "SERIALIZABLE"})
+    drive = where.plan.drive.model_copy(update={"session": session})
+    plan = where.plan.model_copy(update={"drive": drive})
+    assert why_not(THROUGH, where, KNOWN) is None
+    assert why_not(THROUGH, ground(sandbox=SANDBOX, plan=plan), KNOWN) is not None
 
 
 def test_a_server_behind_its_pooler_is_made_again_with_it() -> None:

@@ -139,6 +139,8 @@ class Remedy:
     work_error: float = 1.0
     """Factor either way within which the work on a core that it removes is, in four of five cases:
     where that is no measured share, but a count times what one piece of it takes."""
+    least_work_s: float = 0.0
+    """Time of a core that an event takes at least, if such work is more than was counted."""
     leaves_work: bool = False
     """Whether an event takes as much of the cores as before: what it ends on a core, and where work
     and its waits are one place, is time in which threads could not run."""

@@ -106,10 +106,20 @@ def _away(middle: float, bound: float, error: float) -> float:
 
 def _middle_of(loop: ClosedLoop, remedy: Remedy, times: float = 1.0) -> float:
     """The rate if the work that it removes is so many times as much."""
-    removes = {
-        place: share * times if place in WORK else share for place, share in remedy.removes.items()
-    }
+    least = _least_left(loop, remedy)
+    removes = dict(remedy.removes)
+    for place in WORK & removes.keys() & loop.shares.keys():
+        most = max(loop.shares[place].value * (1 - least), removes[place])
+        removes[place] = min(removes[place] * times, most)
     return sum(rates(loop, replace(remedy, removes=removes))) / 2
+
+
+def _least_left(loop: ClosedLoop, remedy: Remedy) -> float:
+    """The part of an event's work that is the least that it takes."""
+    cores = sum(
+        loop.shares[place].value for place in ("on core", "in the server") if place in loop.shares
+    )
+    return min(remedy.least_work_s * loop.tps / (loop.users * cores), 1.0) if cores else 0.0
 
 
 def _uses(loop: ClosedLoop) -> tuple[float, float]:

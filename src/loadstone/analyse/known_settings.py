@@ -29,12 +29,11 @@ class KnownSettings(Protocol):
     def places(self) -> Collection[str]:
         """Settings that name folders which matter only by the disk they are on."""
 
-    @property
-    def no_suspects(self) -> Collection[str]:
-        """Settings that are no answer to why one server is slow.
+    def is_suspect(self, name: str) -> bool:
+        """Whether a setting that was changed may be why one server is slow.
 
-        Rules of the diagnosis judge them by what the server counts, before they read them; or they
-        matter only where two servers are compared.
+        Not where it names or identifies something, matters only where two servers are compared, or
+        is judged by rules of the diagnosis by what the server counts, before they read it.
         """
 
     # The review of one server.

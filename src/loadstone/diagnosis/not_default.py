@@ -1,7 +1,7 @@
 """Settings that somebody has changed, where no more than a resource is known.
 
 What a rule has read it has judged: where it found nothing, the setting is not the cause by that
-rule. Of the others those are named that are known to matter for speed.
+rule. Of the others those are named that may matter for speed.
 """
 
 from __future__ import annotations
@@ -42,8 +42,5 @@ def _unjudged(case: Case) -> Sequence[str]:
     return [
         name
         for name in target.get("not_default") or ()
-        if known.renamed.get(name, name) in known.meanings
-        and name not in judged
-        and name not in known.no_suspects
-        and name not in known.places
+        if name not in judged and known.is_suspect(name)
     ]

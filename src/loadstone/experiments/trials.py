@@ -227,12 +227,8 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
     first = trial.settings[0].name
     if known[ground.plan.workload.name].layout == "bulk":
         return Refused(say("the workload refills its tables, and no two of its steps are alike"))
-    if trial.kind == "client" and first not in (*_CLIENT, *_DRIVE):
-        return Refused(say("it changes what is measured: run again with --{option}", option=first))
-    if trial.kind == "again" and ground.target is None:
-        return Refused(say("the run's server is gone, and another one has another buffer pool"))
-    if trial.kind in _NEEDS_A_SANDBOX and ground.sandbox is None:
-        return Refused(_NEEDS_A_SANDBOX[trial.kind])
+    if refused := _why_not_this_kind(trial, ground):
+        return refused
     if ground.restarts(trial):
         plain = ground.client == ClientOptions()
         # A trial with another number of users has no level to hold the client options for another
@@ -251,6 +247,34 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
     if first == "tls" and not (ground.may_change or ground.target.is_local):
         said = say("it would speak to {place} without encryption: --yes", place=place)
         return Refused(said, wants_yes=True)
+    return None
+
+
+def _why_not_this_kind(trial: Trial, ground: Ground) -> Refused | None:
+    """What the trial needs and the ground has not."""
+    first = trial.settings[0].name
+    if trial.kind == "client" and first not in (*_CLIENT, *_DRIVE):
+        return Refused(say("it changes what is measured: run again with --{option}", option=first))
+    if trial.kind == "again" and ground.target is None:
+        return Refused(say("the run's server is gone, and another one has another buffer pool"))
+    if trial.kind in _NEEDS_A_SANDBOX and ground.sandbox is None:
+        return Refused(_NEEDS_A_SANDBOX[trial.kind])
+    return _why_not_pooled(trial, ground) if trial.kind == "pooler" else None
+
+
+def _why_not_pooled(trial: Trial, ground: Ground) -> Refused | None:
+    """Why a pooler is neither put before the run's throwaway server nor set otherwise."""
+    if not _sets_up(trial):
+        is_known = ground.sandbox is not None and ground.sandbox.pooler is not None
+        return None if is_known else Refused(say("it is not known how the run's pooler was set"))
+    session = ground.plan.drive.session
+    if session.isolation or session.init_sql:
+        return Refused(
+            say(
+                "the load's sessions have settings of their own (--isolation, --init-sql), and a "
+                "pooler lends them others"
+            )
+        )
     return None
 
 
@@ -314,12 +338,14 @@ def throwaway_like(environment: Mapping[str, Any]) -> SandboxChoice | None:
     settings = PROGRAMS[family_in(targets[0].get("target", ""))].settings_again(known)
     if settings is None:
         return None
-    pooler = facts.get("pooler")
+    # Earlier versions kept neither a pooler nor its settings.
+    pooler = facts.get("pooler") or {}
+    is_known = pooler.get("settings") is not None
     return SandboxChoice(
         server=targets[0]["flavour"],
         settings=settings,
-        pooler=pooler["name"] if pooler else None,
-        pooler_settings=pooler["settings"] if pooler else {},
+        pooler=pooler["name"] if is_known else None,
+        pooler_settings=pooler["settings"] if is_known else {},
     )
 
 
@@ -413,7 +439,7 @@ def experiment_of(
     return Experiment(
         name=cause,
         target=None if own else ground.target,
-        sandbox=_throwaway(trial, ground.sandbox, users, given) if own else None,
+        sandbox=_throwaway(trial, ground, users, given) if own else None,
         workloads=(ground.plan.workload,),
         factors=factors,
         ladder=(users, *more),
@@ -428,14 +454,16 @@ def experiment_of(
 
 
 def _throwaway(
-    trial: Trial, sandbox: SandboxChoice | None, users: int, given: Mapping[str, str]
+    trial: Trial, ground: Ground, users: int, given: Mapping[str, str]
 ) -> SandboxChoice | None:
     """The server, with the pooler that the trial puts before it."""
+    sandbox = ground.sandbox
     if sandbox is None or trial.kind != "pooler" or not _sets_up(trial):
         return _without(sandbox, given)
     of_pooler = {setting.name: setting.value for setting in trial.settings}
     name = of_pooler.pop(POOLER)
-    lends = {"pool_mode": "transaction", "max_client_conn": str(users + _CLIENTS_BESIDE_USERS)}
+    clients = users + ground.plan.drive.idle + _CLIENTS_BESIDE_USERS
+    lends = {"pool_mode": "transaction", "max_client_conn": str(clients)}
     return sandbox.model_copy(update={"pooler": name, "pooler_settings": lends | of_pooler})
 
 
@@ -448,7 +476,8 @@ def _pooled_levels(trial: Trial, ground: Ground) -> tuple[Level, Level]:
     options, drive = ground.client, ground.plan.drive
     if _sets_up(trial) and drive.protocol != "text":
         options = options.model_copy(update={"protocol": "extended"})
-    before = Level(name=BEFORE, client=options)
+    direct = options.model_copy(update={"connect": "tcp"}) if _sets_up(trial) else options
+    before = Level(name=BEFORE, client=direct)
     changed = Level(name=CHANGED, client=options.model_copy(update={"connect": "pooler"}))
     if _sets_up(trial) or ground.sandbox is None:
         return before, changed

@@ -16,8 +16,8 @@ class Pooler(Frozen):
     """A pooler that was started, and how to start it again."""
 
     name: str
-    settings: dict[str, str] = {}
-    """What its configuration has beyond a sandbox's own."""
+    settings: dict[str, str] | None = None
+    """What its configuration has beyond a sandbox's own; `None`: an earlier version kept none."""
     command: tuple[str, ...]
     port: int
     socket: Path

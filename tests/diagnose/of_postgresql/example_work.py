@@ -56,8 +56,8 @@ _NOT_JITTED: dict[str, Any] = {"hot_spots": counted(a_statement(jit_s=0.001))}
 _UNTIMED: dict[str, Any] = {"hot_spots": counted(a_statement(plans=None, plan_s=None))}
 _JITTED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS, a_statement(jit_s=4.0))}
 _AT_WORK = {"pg_stat_activity.active": 7.0, "pg_stat_activity.idle_in_transaction": 1.0}
-_MANY_LOCKS = {**_AT_WORK, "pg_locks.held": 3000.0}
-_FEW_LOCKS = {**_AT_WORK, "pg_locks.held": 100.0}
+_MANY_LOCKS = {**_AT_WORK, "pg_locks.held": 3000.0, "pg_locks.most_of_a_session": 400.0}
+_FEW_LOCKS = {**_AT_WORK, "pg_locks.held": 100.0, "pg_locks.most_of_a_session": 14.0}
 _NO_PLAN_TIME = "plan time of pg_stat_statements (pg_stat_statements.track_planning)"
 
 _XMIN = "pg_stat_activity.oldest_xmin_age"

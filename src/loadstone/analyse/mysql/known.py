@@ -25,13 +25,13 @@ __all__ = [
     "fragment_head",
     "is_identity",
     "is_own",
+    "is_suspect",
     "lasting",
     "leaders",
     "lists",
     "losing",
     "matters",
     "meanings",
-    "no_suspects",
     "not_judged",
     "of_provider",
     "own_places",
@@ -47,7 +47,7 @@ __all__ = [
 fragment_head = ("[mysqld]",)
 own_places = ("datadir", "basedir", "hostname")
 
-no_suspects = frozenset(
+_NO_SUSPECTS = frozenset(
     {
         "binlog_cache_size", "character_set_server", "collation_server", "innodb_buffer_pool_size",
         "innodb_log_buffer_size", "innodb_log_file_size", "innodb_log_files_in_group",
@@ -56,3 +56,9 @@ no_suspects = frozenset(
         "table_open_cache", "thread_cache_size", "tls_version", "tmp_table_size",
     }
 )  # fmt: skip
+
+
+def is_suspect(name: str) -> bool:
+    """Whether a setting that was changed may be why one server is slow."""
+    known = name in _NO_SUSPECTS or name in places
+    return renamed.get(name, name) in meanings and not known

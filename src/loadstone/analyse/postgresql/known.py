@@ -5,6 +5,7 @@ Source: https://www.postgresql.org/docs/current/runtime-config.html
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
 from loadstone.analyse.postgresql.settings import MEANINGS as meanings
@@ -15,13 +16,22 @@ from loadstone.model.message import Message, say
 
 __all__ = [
     "deciding", "fragment_head", "is_identity", "is_own", "lasting", "leaders", "lists", "losing",
-    "matters", "meanings", "no_suspects", "not_judged", "of_provider", "own_places", "part_of",
+    "is_suspect", "matters", "meanings", "not_judged", "of_provider", "own_places", "part_of",
     "places", "renamed", "rules", "shown_though_missing", "versions", "written_there",
 ]  # fmt: skip
 
 renamed: Mapping[str, str] = {}
 places = ("data_directory",)
-no_suspects = ("max_connections", "max_wal_size", "shared_buffers", "work_mem")
+_NO_SUSPECTS = ("max_connections", "max_wal_size", "shared_buffers", "work_mem")
+_SAYS_NOTHING = re.compile(
+    r"^(log|ssl|lc|krb|unix_socket|archive|recovery|restore|primary|hot_standby|wal_(receiver|retr))"
+    r"|_(timeout|file|directory|dir|libraries|connections|workers|senders|slots|style|collation)$"
+    r"|^(datestyle|timezone|application_name|bonjour|cluster_name|default_text_search_config"
+    r"|dynamic_shared_memory_type|listen_addresses|min_wal_size|password_encryption|port"
+    r"|search_path|server_encoding|client_encoding|stats_temp_directory|timezone_abbreviations"
+    r"|default_transaction_read_only|role|session_authorization|transaction_\w+)$"
+)
+"""Names of settings that say where something is, who may do what, or how something is shown."""
 fragment_head: tuple[str, ...] = ()
 of_provider: Mapping[Managed, Collection[str]] = {
     service: ("fsync", "full_page_writes") for service in ("rds", "cloudsql", "azure")
@@ -64,6 +74,12 @@ def leaders(name: str) -> tuple[str, ...]:
 def is_identity(name: str) -> bool:
     """Whether the setting only identifies a server or reflects its own past."""
     return name in _IDENTITY
+
+
+def is_suspect(name: str) -> bool:
+    """Whether a setting that was changed may be why one server is slow."""
+    known = is_identity(name) or name in _NO_SUSPECTS or name in places
+    return not known and _SAYS_NOTHING.search(name.lower()) is None
 
 
 def is_own(name: str) -> bool:

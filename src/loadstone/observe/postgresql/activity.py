@@ -40,9 +40,12 @@ SELECT locktype, sum(n)::bigint, sum(waiting)::bigint, sum(fast)::bigint,
   coalesce(max(n) FILTER (WHERE pid IN (SELECT a.pid FROM pg_stat_activity AS a
     WHERE a.usename = current_user AND a.datname = {database} AND a.pid <> pg_backend_pid())), 0)
 FROM (SELECT locktype, pid, count(*) AS n, count(*) FILTER (WHERE NOT granted) AS waiting,
-  count(*) FILTER (WHERE fastpath) AS fast FROM pg_locks GROUP BY 1, 2) AS of_sessions GROUP BY 1
+  count(*) FILTER (WHERE fastpath) AS fast FROM pg_locks WHERE mode <> 'SIReadLock'
+  GROUP BY 1, 2) AS of_sessions GROUP BY 1
 """
 """To read it, the server stops all changes of locks for a moment.
+
+What serializable transactions have read is no lock that anybody waits for.
 
 The most of a session is that of the load's, as far as they log in as we do: a backup locks all
 tables for as long as it runs.

@@ -7,6 +7,7 @@ from loadstone.diagnosis.holds import SYNC_WAITS, time_at
 from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
+from loadstone.diagnosis.slow_syncs import disk_flush_s
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
@@ -15,6 +16,12 @@ from loadstone.model.message import plain, say, say_in
 
 SHARE = 0.2
 """[P] Share of the users' time that the delay takes."""
+
+_DELAYS = 2.0
+"""A commit that comes while a group waits has the rest of that wait before its own."""
+
+_SYNCS = 2.0
+"""Of a group: the redo log's and the binary log's."""
 
 _PLACES: tuple[Place, ...] = ("commit delay", "commit")
 
@@ -30,7 +37,7 @@ def judge(case: Case) -> Finding | None:
     if not delay_s or not commits or not share:
         return None
     each_s = share * case.users / commits
-    on_purpose = min(delay_s / each_s, 1.0)
+    on_purpose = _waited_s(case, delay_s, each_s) / each_s
     part = share * on_purpose
     if part + on_purpose * due_to(case, *_PLACES) < SHARE:
         return None
@@ -59,6 +66,17 @@ def judge(case: Case) -> Finding | None:
         ),
         trial=dynamic(case, {_switch(name): "0"}, say("waiting for more commits")),
     )
+
+
+def _waited_s(case: Case, delay_s: float, each_s: float) -> float:
+    """Time that a commit waits because of the delay: its own group's, and some of the one before.
+
+    What is left of it are its two syncs; where the disk's flushes are not timed, the delay is it.
+    """
+    flush_s = disk_flush_s(case)
+    if flush_s is None:
+        return min(delay_s, each_s)
+    return max(min(_DELAYS * delay_s, each_s - _SYNCS * flush_s), min(delay_s, each_s))
 
 
 def _share(case: Case) -> float | None:

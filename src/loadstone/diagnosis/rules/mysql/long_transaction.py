@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case, Series
+from loadstone.diagnosis.grown_work import grown
 from loadstone.diagnosis.holds import CORES, PAGE_READS, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
@@ -21,7 +22,7 @@ GROWS = 0.5
 """[P] History entries that stay, per commit."""
 
 FELL = 0.05
-"""[P] Fall of the rate within the window from which a long history is felt."""
+"""[P] Part of an event's time that came with a long history, from which it is felt."""
 
 FEWEST = 4
 """Seconds from which the start and the end of a window differ by more than chance."""
@@ -43,7 +44,7 @@ def judge(case: Case) -> Finding | None:
         return None
     if not old and history < LONG:
         return None
-    fall = _fall(case.series("load", "tps")) if grows else 0.0
+    fall = _cost(case, is_old=old) if grows else 0.0
     return Finding(
         cause="long-transaction" if old else "purge-lag",
         group="wait" if old or fall >= FELL else "note",
@@ -91,7 +92,16 @@ def _history(entries: float, growth: float | None) -> Message:
 
 def _fell(by: float) -> Iterator[Message]:
     if by:
-        yield say("The rate fell by {fall} meanwhile.", fall=Percent(by))
+        yield say(
+            "{fall} of an event's time came with them while the load ran.",
+            fall=Percent(by),
+        )
+
+
+def _cost(case: Case, *, is_old: bool) -> float:
+    """The part of an event's time that came with the history: CPU if a snapshot keeps it."""
+    fall = _fall(case.series("load", "tps"))
+    return max(fall, grown(case, "history_length")) if is_old else fall
 
 
 def _fall(series: Series | None) -> float:

@@ -14,7 +14,6 @@ from loadstone.diagnosis.holds import (
     SERVER,
     Holds,
     part_of,
-    parts_of,
     priced,
 )
 from loadstone.diagnosis.rule import Rule
@@ -109,7 +108,8 @@ def _holds(case: Case) -> Holds | None:
     rows = _rows(case)
     by_statements = _part_by_statements(case, account, _wasteful(case, rows))
     if by_statements is not None:
-        return parts_of(dict.fromkeys((*CORES, *PAGE_READS), by_statements))
+        # How much of their time an index saves is not measured: what an ordinary one takes stays.
+        return priced(dict.fromkeys((*CORES, *PAGE_READS), by_statements))
     parts = parts_of_work(case, rows.wasted * ROW_S)
     return priced(parts | dict.fromkeys(PAGE_READS, _part_of_pages(case))) if parts else None
 

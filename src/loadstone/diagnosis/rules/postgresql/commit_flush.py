@@ -11,8 +11,16 @@ from loadstone.diagnosis.rules.postgresql import commit_delay, wal
 from loadstone.diagnosis.slow_syncs import SHARE, SyncWait, weight_of
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
-from loadstone.model.finding import Evidence, Finding
-from loadstone.model.message import Message, plain, say, say_in
+from loadstone.model.finding import Evidence, Finding, Trial
+from loadstone.model.message import Message, plain, say, say_in, sentences
+
+USUAL = "fdatasync"
+"""What PostgreSQL uses on Linux.
+
+Source: https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-SYNC-METHOD
+"""
+
+_METHOD = "wal_sync_method"
 
 LOSES = say(
     "a crash of the server loses the commits of up to three times wal_writer_delay, and leaves "
@@ -42,15 +50,37 @@ def judge(case: Case) -> Finding | None:
         evidence=tuple(_evidence(case, wait, syncs)),
         share=share,
         confidence=0.85,
-        remedy=say(
-            "Put pg_wal on a device that syncs faster (flash with power-loss protection), or use "
-            "more users, so that each sync carries more commits. synchronous_commit=off only where "
-            "the latest commits may be lost."
-        ),
-        trial=dynamic(
-            case, {"synchronous_commit": "off"}, say("waiting for syncs of the WAL"), costs=LOSES
-        ),
+        remedy=sentences(*_remedies(case)),
+        trial=_trial(case),
         acts_on="flushes",
+    )
+
+
+def _remedies(case: Case) -> Iterator[Message]:
+    if _is_unusual(case):
+        yield say(
+            "Set wal_sync_method={usual}: {method} is not what PostgreSQL uses here by default.",
+            usual=USUAL,
+            method=case.variable(_METHOD),
+        )
+    yield say(
+        "Put pg_wal on a device that syncs faster (flash with power-loss protection), or use "
+        "more users, so that each sync carries more commits. synchronous_commit=off only where "
+        "the latest commits may be lost."
+    )
+
+
+def _is_unusual(case: Case) -> bool:
+    return case.variable(_METHOD) not in (None, USUAL)
+
+
+def _trial(case: Case) -> Trial | None:
+    """The usual way to sync, else none; how much quicker the usual one is, only a trial says."""
+    if _is_unusual(case):
+        trial = dynamic(case, {_METHOD: USUAL}, say("another wal_sync_method"))
+        return trial and trial.model_copy(update={"refutes": False})
+    return dynamic(
+        case, {"synchronous_commit": "off"}, say("waiting for syncs of the WAL"), costs=LOSES
     )
 
 

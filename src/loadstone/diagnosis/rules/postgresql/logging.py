@@ -45,12 +45,14 @@ _OFF: Mapping[str, str] = {
     "debug_print_rewritten": "off",
     "debug_print_plan": "off",
     "log_min_messages": "warning",
+    "client_min_messages": "notice",
     "pgaudit.log": "none",
 }
 """Settings that log each statement, and their values that log none."""
 
 _LEVEL, _CHANGES = "log_statement", "mod"
 _AUDIT = "pgaudit.log"
+_EXPLAINED = "auto_explain.log_min_duration"
 _TIMED = ("log_duration", "log_min_duration_statement")
 _TRANSACTIONS = "log_transaction_sample_rate"
 _SAMPLES = ("log_min_duration_sample", _TRANSACTIONS)
@@ -129,8 +131,9 @@ def _lines_of(case: Case) -> dict[str, float]:
     level = case.variable(_LEVEL)
     if level in ("all", _CHANGES):
         found[_LEVEL] = 1.0 if level == "all" else _part_of_changes(case)
-    if case.variable("auto_explain.log_min_duration") in _ZERO:
-        found["auto_explain.log_min_duration"] = 1.0
+    if case.variable(_EXPLAINED) in _ZERO:
+        rate = case.number("auto_explain.sample_rate")
+        found[_EXPLAINED] = 1.0 if rate is None else rate
     if case.is_on("log_duration"):
         found["log_duration"] = steps
     if case.variable("log_min_duration_statement") in _ZERO:
@@ -163,24 +166,23 @@ def _part_of_changes(case: Case) -> float:
 
 
 def _sampled(case: Case, steps: float) -> dict[str, float]:
-    """Lines where the sample that is logged is all statements, or all transactions."""
-    found = {}
-    if case.number(_TRANSACTIONS) == 1.0:
-        found[_TRANSACTIONS] = steps
-    is_all = case.number("log_statement_sample_rate") in (None, 1.0)
-    if is_all and case.variable("log_min_duration_sample") in _ZERO:
-        found["log_min_duration_sample"] = steps
+    """Lines of the samples that are logged: of transactions, and of statements of any duration."""
+    found = {_TRANSACTIONS: steps * (case.number(_TRANSACTIONS) or 0.0)}
+    if case.variable("log_min_duration_sample") in _ZERO:
+        rate = case.number("log_statement_sample_rate")
+        found["log_min_duration_sample"] = steps * (1.0 if rate is None else rate)
     return found
 
 
 def _talked(case: Case, steps: float) -> dict[str, float]:
     """Lines that are for who looks for a defect of the server."""
-    level, statements = case.variable("log_min_messages"), case.step.qps
-    if level not in _TALKATIVE or not statements:
-        return {}
-    binds = steps - 1
-    ends = TRANSACTION * case.tps / statements if level == "debug5" else 0.0
-    return {"log_min_messages": binds + ends}
+    statements, found = case.step.qps, {}
+    for name in ("log_min_messages", "client_min_messages"):
+        level = case.variable(name)
+        if level in _TALKATIVE and statements:
+            ends = TRANSACTION * case.tps / statements if level == "debug5" else 0.0
+            found[name] = steps - 1 + ends
+    return found
 
 
 def _lines(case: Case) -> float:

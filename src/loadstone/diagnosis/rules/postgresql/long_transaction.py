@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from statistics import fmean, linear_regression
 from typing import Literal, NamedTuple
 
-from loadstone.analyse.foretelling import NORMAL_80
-from loadstone.diagnosis.context import Case, Series
+from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.grown_work import grown
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of, priced
-from loadstone.diagnosis.page_reads import FEWEST, by_second, by_thirds
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import versions
 from loadstone.model.figure import Number, Percent
@@ -177,11 +175,11 @@ def _said(case: Case, oldest: _Oldest) -> Iterator[Message]:
         )
     if keeper:
         yield _named(keeper)
-    if grown := _grown(case, oldest):
+    if came := grown(case, oldest.counter):
         yield say(
             "An event's CPU grows with them: {grown} of it within the window came with what is "
             "kept.",
-            grown=Percent(grown),
+            grown=Percent(came),
         )
     met = versions.visits(case)
     passed = met.passed(are_kept=True) if met and _keeps_most(case, oldest) else 0.0
@@ -205,8 +203,8 @@ def _named(keeper: Keeper) -> Message:
 
 def _evidence(case: Case, oldest: _Oldest) -> Iterator[Evidence]:
     yield case.seen(plain(oldest.counter), oldest.age, say_in("unit", "transactions"), KEPT)
-    grown = _grown(case, oldest)
-    yield case.seen(say("growth of the CPU per event"), grown, plain(""), MATTERS)
+    came = grown(case, oldest.counter)
+    yield case.seen(say("growth of the CPU per event"), came, plain(""), MATTERS)
     found, met = versions.tables(case), versions.visits(case)
     if found and met:
         dead = sum(one.dead for one in found)
@@ -225,8 +223,8 @@ def _keeps_most(case: Case, oldest: _Oldest) -> bool:
 
 def _cost(case: Case, oldest: _Oldest) -> float:
     """The part of the server's CPU that it takes."""
-    cores, grown = server_cores(case), _grown(case, oldest)
-    return max(grown, min(_passing(case, oldest) / cores, 1.0)) if cores else grown
+    cores, came = server_cores(case), grown(case, oldest.counter)
+    return max(came, min(_passing(case, oldest) / cores, 1.0)) if cores else came
 
 
 def _passing(case: Case, oldest: _Oldest) -> float:
@@ -235,74 +233,14 @@ def _passing(case: Case, oldest: _Oldest) -> float:
     return met.cores(are_kept=True) if met else 0.0
 
 
-def _grown(case: Case, oldest: _Oldest) -> float:
-    """The part of an event's CPU that came with what is kept.
-
-    At least what the last third of the window has and the first had not; where a line through the
-    seconds says so, also what had come before.
-    """
-    cpu, events = _cpu(case), case.series("load", "tps")
-    thirds = by_thirds(cpu, events) if cpu and events else None
-    within = 1 - thirds[0] / thirds[1] if thirds and thirds[1] else 0.0
-    return max(within, _by_age(case, oldest), 0.0)
-
-
-def _by_age(case: Case, oldest: _Oldest) -> float:
-    """The part of an event's CPU in the window that grows with the snapshot's age.
-
-    An event comes past all versions that its rows have, so its CPU is a straight line over the
-    transactions since the snapshot. Where that reaches none, the CPU is an event's own, of which
-    the upper end of the 80 % interval counts. Seconds before the window are part of the line: the
-    further it reaches, the better is its beginning known.
-    """
-    ages = case.series("server", f"{oldest.counter}.now", warmup=True)
-    events = case.series("load", "tps", warmup=True)
-    cpu = _cpu(case, warmup=True)
-    if not ages or not events or not cpu or case.step.window is None:
-        return 0.0
-    rates, used = by_second(events), by_second(cpu)
-    each = {at: used[at] / rates[at] for at in used if rates.get(at)}
-    points = [(_age_at(ages, at - 0.5), one) for at, one in each.items() if at - 0.5 > ages[0][0]]
-    if len(points) < FEWEST or len({age for age, _ in points}) < FEWEST:
-        return 0.0
-    own = _upper_start(points)
-    now = fmean(one for at, one in each.items() if at > case.step.window.from_s)
-    return 1 - max(own, 0.0) / now if now else 0.0
-
-
-def _age_at(ages: Series, at: float) -> float:
-    """The age at a moment, on the straight line between two looks."""
-    before = max(one for one in ages if one[0] <= at)
-    after = min((one for one in ages if one[0] > at), default=before)
-    span = after[0] - before[0]
-    return before[1] + (after[1] - before[1]) * ((at - before[0]) / span if span else 0.0)
-
-
-def _upper_start(points: list[tuple[float, float]]) -> float:
-    """The upper end of the 80 % interval for the value where a line through the points begins."""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    slope, start = linear_regression(xs, ys)
-    middle = fmean(xs)
-    off = sum((y - start - slope * x) ** 2 for x, y in points) / (len(points) - 2)
-    spread = sum((x - middle) ** 2 for x in xs)
-    return start + NORMAL_80 * math.sqrt(off * (1 / len(points) + middle**2 / spread))
-
-
-def _cpu(case: Case, *, warmup: bool = False) -> Series | None:
-    """Cores that the server's processes used, by second."""
-    user = case.series("host", "process.cpu_user_s", warmup=warmup)
-    system = dict(case.series("host", "process.cpu_sys_s", warmup=warmup) or ())
-    return user and tuple((at, value + system.get(at, 0.0)) for at, value in user)
-
-
 def _holds(case: Case) -> Holds | None:
     """What came to the work of events, and as large a part of the wait for a core."""
     account = case.step.account
     used = account.users * account.share_of("on core") if account else 0.0
     oldest = _oldest(case)
-    grown, passing = _grown(case, oldest) * used, _passing(case, oldest)
-    parts = parts_of_work(case, max(grown, passing)) if grown or passing else {}
-    return (priced(parts) if passing > grown else parts_of(parts)) if parts else None
+    came, passing = grown(case, oldest.counter) * used, _passing(case, oldest)
+    parts = parts_of_work(case, max(came, passing)) if came or passing else {}
+    return (priced(parts) if passing > came else parts_of(parts)) if parts else None
 
 
 RULE = Rule(

@@ -72,7 +72,7 @@ def _priced(case: Case) -> Finding | None:
     if locked is None:
         raise Missing(timed)
     share = case.needed(time_of(case, _parts(case)))
-    if locked <= lock_manager.FEWEST_SLOTS or share < SHARE:
+    if locked <= lock_manager.FEWEST_SLOTS or share < SHARE or plan_cache.is_forced(case):
         return None
     return Finding(
         cause="planning",
@@ -116,7 +116,9 @@ def _locked(case: Case) -> float | None:
     if held is None or None in running or (plan_cache.is_prepared(case) and not case.is_scripted):
         return None
     transactions = sum(number or 0.0 for number in running)
-    return held / transactions - _ITS_OWN if transactions else None
+    # Others may hold many: the load's own sessions were seen with no more than that.
+    most = lock_manager.most_of_a_session(case)
+    return min(held / transactions - _ITS_OWN, most) if transactions and most else None
 
 
 def _cores(case: Case) -> float | None:

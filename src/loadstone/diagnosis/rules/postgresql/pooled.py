@@ -13,19 +13,37 @@ from loadstone.model.finding import POOLER, Setting, Trial
 from loadstone.model.message import say
 
 _SIZE = "default_pool_size"
+_LENT = "pgbouncer.sv_active"
 
 ROOM = 2.0
 """[P] Times the connections that would use up the cores, as far as each uses what it does now."""
 
 
-def through_pooler(connections: int) -> Trial:
-    """A trial with a pooler that lends so many connections, each for a transaction."""
+def through_pooler(case: Case, peak: Case) -> Trial | None:
+    """A trial with a pooler that lends as many connections as the peak has users.
+
+    Each is lent for a transaction. The pooler takes cores itself: without an effect the sessions
+    may be too many all the same. `None` if the run came through one.
+    """
+    if _is_pooled(case) or peak.users >= case.users:
+        return None
     settings = (
         Setting(name=POOLER, before=None, value="pgbouncer"),
-        Setting(name=_SIZE, before=None, value=str(connections)),
+        Setting(name=_SIZE, before=None, value=str(peak.users)),
     )
-    subject = say("a session for each user")
-    return Trial(kind="pooler", settings=settings, subject=subject, family=POSTGRESQL)
+    return Trial(
+        kind="pooler",
+        settings=settings,
+        subject=say("a session for each user"),
+        family=POSTGRESQL,
+        refutes=False,
+    )
+
+
+def _is_pooled(case: Case) -> bool:
+    """Whether the load came through a pooler, as that says, or as the sandbox was started."""
+    sandbox = case.environment.get("sandbox") or {}
+    return case.mean(_LENT) is not None or bool(sandbox.get("pooler"))
 
 
 def larger_pool(case: Case, busy: float | None) -> Trial | None:
@@ -37,7 +55,7 @@ def larger_pool(case: Case, busy: float | None) -> Trial | None:
 
     `None` if PgBouncer does not tell this user how many there are.
     """
-    lent = case.mean("pgbouncer.sv_active")
+    lent = case.mean(_LENT)
     if lent is None:
         return None
     now = max(round(lent + (case.mean("pgbouncer.sv_idle") or 0.0)), 1)

@@ -37,9 +37,10 @@ def judge(case: Case) -> Finding | None:
         else (case.seen(plain("threads_connected"), sessions, say_in("unit", "connections")),)
     )
     found = _LOCK.judge(case, *evidence)
-    fewer = crowds.peak_of(case).users
+    peak = crowds.peak_of(case)
+    falls = found and crowds.lost(case, peak) >= crowds.FALL
     return found and found.model_copy(
-        update={"trial": through_pooler(fewer) if fewer < case.users else None}
+        update={"trial": through_pooler(case, peak) if falls else None}
     )
 
 

@@ -51,7 +51,7 @@ def judge(case: Case) -> Finding | None:
             "Put a pooler such as PgBouncer before the server (pool_mode=transaction), with some "
             "connections for each core, or drive fewer users."
         ),
-        trial=through_pooler(peak.users),
+        trial=through_pooler(case, peak),
         acts_on="server CPU",
     )
 
