@@ -131,6 +131,16 @@ class TableVersions(Frozen):
         default=None,
         description="whether the planner has statistics of its columns; null: may not be seen",
     )
+    triggers: tuple[str, ...] = Field(
+        default=(), description="triggers that fire for each row, whatever changes in it"
+    )
+    fired: int | None = Field(
+        default=None, description="how often they fired; null: they were not read"
+    )
+    checked: int | None = Field(
+        default=None,
+        description="foreign keys that were checked as rows were inserted; null: not read",
+    )
 
 
 class SequenceVisits(Frozen):

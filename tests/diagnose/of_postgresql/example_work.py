@@ -18,6 +18,7 @@ from loadstone.diagnosis.rules.postgresql import (
     missing_index,
     plan_cache,
     planning,
+    stored_programs,
     timing,
 )
 from loadstone.model.account import Account, Cores, Memory, MemoryOf
@@ -55,6 +56,9 @@ _LITTLE_PLANNED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS)}
 _NOT_JITTED: dict[str, Any] = {"hot_spots": counted(a_statement(jit_s=0.001))}
 _UNTIMED: dict[str, Any] = {"hot_spots": counted(a_statement(plans=None, plan_s=None))}
 _JITTED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS, a_statement(jit_s=4.0))}
+_FIRED = {"triggers": ("audit", "stamp"), "fired": 3_000_000, "checked": 100}
+_TRIGGERS: dict[str, Any] = {"hot_spots": HotSpots(versions=(a_table(**_FIRED),))}
+_NO_TRIGGERS: dict[str, Any] = {"hot_spots": HotSpots(versions=(a_table(fired=0, checked=100),))}
 _AT_WORK = {"pg_stat_activity.active": 7.0, "pg_stat_activity.idle_in_transaction": 1.0}
 _MANY_LOCKS = {**_AT_WORK, "pg_locks.held": 3000.0, "pg_locks.most_of_a_session": 400.0}
 _FEW_LOCKS = {**_AT_WORK, "pg_locks.held": 100.0, "pg_locks.most_of_a_session": 14.0}
@@ -191,6 +195,13 @@ EXAMPLES = (
         a_case(at(step=_LITTLE_PLANNED)),
         a_case(at(step=_UNTIMED)),
         needs=_NO_PLAN_TIME,
+    ),
+    # Each changed row fires two triggers, or none.
+    Example(
+        stored_programs.RULE,
+        a_case(at(step=_TRIGGERS)),
+        a_case(at(step=_NO_TRIGGERS)),
+        a_case(at(step={"hot_spots": HotSpots(versions=(a_table(fired=None),))})),
     ),
     # Nobody times planning, and a transaction has hundreds of partitions and indexes locked.
     Example(

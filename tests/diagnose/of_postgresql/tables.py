@@ -40,6 +40,8 @@ def a_table(**changes: Any) -> TableVersions:
         "vacuum_due": 10_050.0,
         "vacuums": 0,
         "vacuumed_s": 90.0,
+        "fired": 0,
+        "checked": 0,
     }
     return TableVersions(**{**usual, **changes})
 

@@ -62,12 +62,23 @@ SELECT s.relid::bigint, s.schemaname || '.' || s.relname, s.n_live_tup, s.n_dead
       current_setting('autovacuum_vacuum_scale_factor')::float8) * greatest(c.reltuples, 0),
     nullif(current_setting('autovacuum_vacuum_max_threshold', true)::float8, -1)),
   s.relid IN (SELECT confrelid FROM pg_constraint WHERE contype = 'f'),
-  s.n_mod_since_analyze
+  s.n_mod_since_analyze, t.at_insert, t.at_update, t.at_delete, t.checks, t.names
 FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid,
   LATERAL (SELECT jsonb_object_agg(option_name, option_value) AS own
-    FROM pg_options_to_table(c.reloptions)) AS o
+    FROM pg_options_to_table(c.reloptions)) AS o,
+  LATERAL (SELECT count(*) FILTER (WHERE g.own AND g.tgtype & 4 > 0) AS at_insert,
+      count(*) FILTER (WHERE g.own AND g.tgtype & 16 > 0) AS at_update,
+      count(*) FILTER (WHERE g.own AND g.tgtype & 8 > 0) AS at_delete,
+      count(*) FILTER (WHERE NOT g.own AND g.tgtype & 4 > 0) AS checks,
+      array_agg(g.tgname::text ORDER BY g.tgname) FILTER (WHERE g.own) AS names
+    FROM (SELECT tgtype, tgname, NOT tgisinternal OR tgconstraint = 0 AS own FROM pg_trigger
+      WHERE tgrelid = s.relid AND tgenabled IN ('O', 'A') AND tgtype & 1 > 0 AND tgqual IS NULL
+        AND cardinality(tgattr::int2[]) = 0) AS g) AS t
 ORDER BY s.n_tup_ins + s.n_tup_upd + s.n_tup_del + s.n_dead_tup DESC LIMIT {_READ}
 """
+"""Of a trigger's type 1 says that it fires for each row, 4, 8 and 16 that inserts, deletes and
+updates do (pg_trigger.h). Foreign keys are checked by triggers that the server made; until 14 those
+of partitions are the server's as well, but of no constraint."""
 
 _INDEXES = """
 SELECT i.indrelid::bigint, x.relname::text, pg_stat_get_tuples_returned(i.indexrelid),
@@ -150,6 +161,11 @@ class _Table(NamedTuple):
     vacuum_due: float
     referenced: bool
     changed_since_analyze: int
+    at_insert: int
+    at_update: int
+    at_delete: int
+    checks: int
+    triggers: list[str] | None
 
 
 _GROWING = (
@@ -308,9 +324,18 @@ def _grown(now: _Table, before: Versions, after: Versions) -> TableVersions:
             "referenced": now.referenced,
             "changed_since_analyze": now.changed_since_analyze,
             "analyzed": after.analyzed.get(now.relid),
+            "triggers": [plain(name, _NAME) for name in now.triggers or ()],
+            "fired": _fired(now, grown),
+            "checked": now.checks * (grown["inserted"] or 0),
             **grown,
         }
     )
+
+
+def _fired(now: _Table, grown: Mapping[str, int | None]) -> int:
+    """How often its triggers fired; those with a condition or a list of columns are left out."""
+    at = {"inserted": now.at_insert, "updated": now.at_update, "deleted": now.at_delete}
+    return sum(number * (grown[what] or 0) for what, number in at.items())
 
 
 def _grown_index(now: _Index, then: _Index | None) -> IndexOfVersions:
