@@ -24,6 +24,10 @@ _COUNTING = {
 }
 _EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
 _FLUSH_MS = "SELECT 1000 * max(extract(epoch FROM flush_lag)) FROM pg_stat_replication"
+_LOCKED = (
+    "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM pg_locks"
+    " WHERE locktype = 'relation' AND pid <> pg_backend_pid() GROUP BY pid) AS one"
+)
 _PLAN_MS = "sum(total_plan_time) FROM pg_stat_statements"
 _SET_MODE = "ALTER SYSTEM SET plan_cache_mode ="
 _RELOAD = "SELECT pg_reload_conf()"
@@ -333,27 +337,29 @@ def slow_pooler(draw: Draw) -> Fault:
     )
 
 
+def _partitions(number: int) -> tuple[str, ...]:
+    """Statements that make a table of so many partitions, each with two indexes."""
+    parts = (
+        f"CREATE TABLE part_{n} PARTITION OF part FOR VALUES FROM ({n}) TO ({n + 1})"
+        for n in range(number)
+    )
+    return (
+        "CREATE TABLE part (id INT, n INT) PARTITION BY RANGE (id)",
+        *parts,
+        "CREATE INDEX ON part (n)",
+        "CREATE INDEX ON part (n, id)",
+    )
+
+
 def many_partitions(draw: Draw) -> Fault:
     """Each statement is planned for all partitions of a table."""
     number = draw.between(50, 400)
-    parts = [
-        f"CREATE TABLE part_{n} PARTITION OF part FOR VALUES FROM ({n}) TO ({n + 1})"
-        for n in range(number)
-    ]
     return Fault(
         causes=("planning", "lock-manager"),
         size=f"{number} partitions",
         load=Load(str(SCRIPTS / "partitions.lua"), (draw.between(2, 8),), ()),
         inject=both(
-            others.executed(
-                (
-                    _EXTENSION,
-                    "CREATE TABLE part (id INT, n INT) PARTITION BY RANGE (id)",
-                    *parts,
-                    "CREATE INDEX ON part (n)",
-                    "CREATE INDEX ON part (n, id)",
-                )
-            ),
+            others.executed((_EXTENSION, *_partitions(number))),
             injections.counted(_PLAN_MS, 100, "ms of planning"),
         ),
         settings={**_COUNTING, "max_parallel_workers_per_gather": "0"},
@@ -522,6 +528,49 @@ def short_helped(draw: Draw) -> Fault:
     )
 
 
+def untimed_partitions(draw: Draw) -> Fault:
+    """The same on a server that times no planning, as by default."""
+    timed = many_partitions(draw)
+    number = int(timed.size.split()[0])
+    relations = 3 * number
+    return replace(
+        timed,
+        inject=both(
+            others.executed(_partitions(number)),
+            injections.sampled(_LOCKED, relations / 4, "tables and indexes locked by a session"),
+        ),
+        settings={"max_parallel_workers_per_gather": "0"},
+    )
+
+
+def row_triggers(draw: Draw) -> Fault:
+    """Each change of a row writes rows to another table."""
+    number = draw.between(2, 8)
+    write = "INSERT INTO audit (id, at) VALUES (NEW.id, clock_timestamp());"
+    tables = [f"sbtest{one}" for one in range(1, TABLES + 1)]
+    fires = "AFTER INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION audited()"
+    return Fault(
+        causes=("stored-programs",),
+        size=f"{number} rows",
+        load=Load("oltp_update_non_index", draw.ladder(2, 4, 16)),
+        inject=both(
+            others.executed(
+                (
+                    "CREATE TABLE audit (id INT, at TIMESTAMPTZ)",
+                    "CREATE FUNCTION audited() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                    f"{write * number} RETURN NULL; END $$",
+                    *(f"CREATE TRIGGER audits {fires.format(table)}" for table in tables),
+                )
+            ),
+            injections.counted(
+                "n_tup_ins FROM pg_stat_user_tables WHERE relname = 'audit'", 500, "rows"
+            ),
+        ),
+        settings=relaxed("postgresql"),
+        removal=Removal(tuple(f"DROP TRIGGER audits ON {table}" for table in tables)),
+    )
+
+
 CASES: tuple[Case, ...] = (
     Case("pg-tls", tls, _ONLY),
     Case("pg-commit-delay", commit_delay, _ONLY),
@@ -543,6 +592,8 @@ CASES: tuple[Case, ...] = (
     Case("pg-pooler", few_connections, _ONLY),
     Case("pg-pooler-core", slow_pooler, _ONLY),
     Case("pg-partitions", many_partitions, _ONLY),
+    Case("pg-untimed-partitions", untimed_partitions, _ONLY),
+    Case("pg-triggers", row_triggers, _ONLY),
     Case("pg-plan-cache", planned_again, _ONLY),
     Case("pg-generic-plans", planned_blindly, _ONLY),
     Case("pg-compressed-images", compressed_images, _ONLY),
