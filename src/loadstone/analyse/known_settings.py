@@ -36,6 +36,10 @@ class KnownSettings(Protocol):
         is judged by rules of the diagnosis by what the server counts, before they read it.
         """
 
+    @property
+    def read_alone(self) -> Collection[str]:
+        """Settings that rules read for what else they judge, not for what these cost."""
+
     # The review of one server.
 
     @property

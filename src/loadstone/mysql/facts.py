@@ -18,6 +18,7 @@ from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.processlist import is_passed_on, is_readdressed
 from loadstone.mysql.proxies import between
+from loadstone.mysql.release_57 import changed_on_57, is_57
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import RowCount, ServerFacts, TableFacts, mark_in
@@ -47,12 +48,14 @@ _SET = (
     "SELECT VARIABLE_NAME FROM performance_schema.variables_info"
     " WHERE VARIABLE_SOURCE <> 'COMPILED'"
     " AND VARIABLE_NAME NOT IN ('innodb_lock_wait_timeout', 'lock_wait_timeout')"
+    " ORDER BY VARIABLE_SOURCE = 'DYNAMIC' DESC, SET_TIME DESC, VARIABLE_NAME"
 )
 """MySQL has it from 8.0 on. The last two our own session has set (`bound_lock_waits`)."""
 
 _SET_ON_MARIADB = (
     "SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES"
     " WHERE GLOBAL_VALUE <> DEFAULT_VALUE AND GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO')"
+    " ORDER BY GLOBAL_VALUE_ORIGIN = 'SQL' DESC, VARIABLE_NAME"
 )
 
 
@@ -83,17 +86,18 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
 def _not_default(
     connection: Connection, target: Target, variables: Mapping[str, str]
 ) -> tuple[str, ...] | None:
-    """Variables that were set, by a file, on the command line or since the start."""
+    """Variables that were set: first those since the start, then by a file or the command line."""
     is_mariadb = "mariadb" in variables.get("version", "").lower()
+    if is_57(variables.get("version", "")):
+        return changed_on_57(variables)
     if not is_mariadb and not _is_on(variables, "performance_schema"):
         return None
     try:
         with statement_errors(target), connection.cursor() as cursor:
             cursor.execute(_SET_ON_MARIADB if is_mariadb else _SET)
-            names = sorted(str(row[0]).lower() for row in cursor.fetchall())
+            return tuple(str(row[0]).lower() for row in cursor.fetchall())
     except TargetError:  # a release, or an account, that does not show it
         return None
-    return tuple(names)
 
 
 def _started_s(status: Mapping[str, str]) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from loadstone.analyse.mysql.differences import LISTS as lists
 from loadstone.analyse.mysql.differences import PART_OF as part_of
 from loadstone.analyse.mysql.differences import SHOWN_THOUGH_MISSING as shown_though_missing
@@ -37,12 +39,28 @@ __all__ = [
     "own_places",
     "part_of",
     "places",
+    "read_alone",
     "renamed",
     "rules",
     "shown_though_missing",
     "versions",
     "written_there",
 ]
+
+read_alone = ("innodb_io_capacity", "innodb_io_capacity_max", "innodb_max_dirty_pages_pct")
+_SAYS_NOTHING = re.compile(
+    # Where something is, what it is called, and in which words it speaks.
+    r"dir$|path$|_file$|filename|basename|_index$|(^|_)port$|socket|hostname|^version|^bind_"
+    r"|address|character_set|collation|time_zone|lc_|server_(id|uuid)|^report_|^relay|^plugin"
+    r"|^default_(storage|tmp)|^lower_case|^explicit_defaults|^sql_|^old|compat"
+    # Who may do what, and when it is given up.
+    r"|ssl|tls|auth|passw|secur|user$|privilege|role|read_?only|offline|local_infile|skip_"
+    r"|require|keyring|timeout$|_connections$|max_allowed|connect_errors|expire|_retention"
+    # Copies of the server, and the server's notes about itself.
+    r"|gtid|replica|slave|master|semi_sync|group_replication|wsrep|^mysqlx|error_log|log_error"
+    r"|log_warnings|log_timestamps|^performance_schema_|^pid"
+)
+"""Names of settings that say where something is, who may do what, or how something is shown."""
 
 fragment_head = ("[mysqld]",)
 own_places = ("datadir", "basedir", "hostname")
@@ -60,5 +78,6 @@ _NO_SUSPECTS = frozenset(
 
 def is_suspect(name: str) -> bool:
     """Whether a setting that was changed may be why one server is slow."""
-    known = name in _NO_SUSPECTS or name in places
-    return renamed.get(name, name) in meanings and not known
+    if name in _NO_SUSPECTS or name in places or is_identity(name) or is_own(name):
+        return False
+    return renamed.get(name, name) in meanings or _SAYS_NOTHING.search(name) is None

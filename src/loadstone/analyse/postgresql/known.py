@@ -17,12 +17,13 @@ from loadstone.model.message import Message, say
 __all__ = [
     "deciding", "fragment_head", "is_identity", "is_own", "lasting", "leaders", "lists", "losing",
     "is_suspect", "matters", "meanings", "not_judged", "of_provider", "own_places", "part_of",
-    "places", "renamed", "rules", "shown_though_missing", "versions", "written_there",
+    "places", "read_alone", "renamed", "rules", "shown_though_missing", "versions", "written_there",
 ]  # fmt: skip
 
 renamed: Mapping[str, str] = {}
 places = ("data_directory",)
 _NO_SUSPECTS = ("max_connections", "max_wal_size", "shared_buffers", "work_mem")
+read_alone: tuple[str, ...] = ()
 _SAYS_NOTHING = re.compile(
     r"^(log|ssl|lc|krb|unix_socket|archive|recovery|restore|primary|hot_standby|wal_(receiver|retr))"
     r"|_(timeout|file|directory|dir|libraries|connections|workers|senders|slots|style|collation)$"

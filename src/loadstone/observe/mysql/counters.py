@@ -161,6 +161,7 @@ GAUGES: tuple[Entry, ...] = (
     _counter("pages_free", "status.innodb_buffer_pool_pages_free"),
     _counter("pages_data", "status.innodb_buffer_pool_pages_data"),
     _counter("pages_dirty", "status.innodb_buffer_pool_pages_dirty"),
+    _counter("redo_capacity_bytes", "status.innodb_redo_log_capacity_resized"),
     _counter("history_length", "status.innodb_history_list_length", "metric.trx_rseg_history_len"),
     _counter(
         "checkpoint_age_bytes",

@@ -97,6 +97,12 @@ def _slow_lines(case: Case) -> float | None:
     return counted and counted / max(case.number("log_slow_rate_limit") or 1.0, 1.0)
 
 
+def _audits_statements(events: str) -> bool:
+    """Whether server_audit logs what a load sends; all, if nothing is said."""
+    kinds = {one.strip().upper() for one in events.split(",")} - {""}
+    return not kinds or bool(kinds & {"QUERY", "QUERY_DML", "QUERY_DML_NO_SELECT", "TABLE"})
+
+
 def judge_audit(case: Case) -> Finding | None:
     """A plugin logs who does what: MariaDB's server_audit, or audit_log."""
     by_mariadb = case.is_on("server_audit_logging")
@@ -104,9 +110,8 @@ def judge_audit(case: Case) -> Finding | None:
     questions = case.needed(case.rate("questions"))
     if questions < FEWEST or not (by_mariadb or policy in _ALL_STATEMENTS):
         return None
-    events = (case.variable("server_audit_events") or "").upper()
-    if by_mariadb and events and not any(kind in events for kind in ("QUERY", "TABLE")):
-        return None  # logins only
+    if by_mariadb and not _audits_statements(case.variable("server_audit_events") or ""):
+        return None  # logins, or changes of tables and rights, alone
     return Finding(
         cause="audit-log",
         group="setting",

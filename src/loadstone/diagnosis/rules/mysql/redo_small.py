@@ -193,7 +193,8 @@ def greatest_age(case: Case) -> float | None:
     reported = case.mean("checkpoint_age_max_bytes")
     if reported:
         return reported
-    capacity = case.number("innodb_redo_log_capacity")
+    # What it has, which is that of older variables where these alone are set.
+    capacity = case.mean("redo_capacity_bytes") or case.number("innodb_redo_log_capacity")
     if capacity:
         return SYNC_SHARE * capacity
     one, files = case.number("innodb_log_file_size"), case.number("innodb_log_files_in_group")

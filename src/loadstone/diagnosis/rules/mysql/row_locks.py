@@ -147,6 +147,11 @@ def _remedy(case: Case) -> Message:
             timeout=case.variable("innodb_lock_wait_timeout") or "-",
         )
     oldest = holder_s(case)
+    if oldest is None and _reads_lock(case):
+        return say(
+            "Set transaction_isolation=REPEATABLE-READ (or READ-COMMITTED): with SERIALIZABLE each "
+            "SELECT in a transaction locks the rows that it reads."
+        )
     if oldest is None:
         return advice(case)
     return say(
@@ -154,6 +159,11 @@ def _remedy(case: Case) -> Message:
         "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner.",
         seconds=Number(oldest),
     )
+
+
+def _reads_lock(case: Case) -> bool:
+    level = case.variable("transaction_isolation") or case.variable("tx_isolation")
+    return level == "SERIALIZABLE" and bool(case.rate("com_select"))
 
 
 def _never_commits(case: Case) -> bool:

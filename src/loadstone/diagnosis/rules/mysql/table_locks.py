@@ -31,6 +31,17 @@ LOCKED = (
 """Parts of states in the process list, and what a connection in such a state waits for."""
 
 
+_OF_ENGINES = "table level lock"
+
+OFTEN = 0.1
+"""[P] Waits for a table per event, from which they are of the load's own statements."""
+
+_BY_ENGINE = say(
+    "No session has locked tables: their engine locks a table for each statement (MyISAM, MEMORY, "
+    "Aria). Change them to InnoDB (ALTER TABLE … ENGINE=InnoDB), which locks rows."
+)
+
+
 def judge(case: Case) -> Finding | None:
     """The process list shows what connections wait for, and how many at any moment."""
     states = case.states()
@@ -55,12 +66,20 @@ def judge(case: Case) -> Finding | None:
         evidence=tuple(evidence),
         share=total,
         confidence=0.95,
-        remedy=say(
+        remedy=_BY_ENGINE
+        if _is_the_engines(case, state)
+        else say(
             "Find the session that holds the lock (performance_schema.metadata_locks, "
             "SHOW PROCESSLIST), and end it or move its work away from the load."
         ),
         acts_on=None,
     )
+
+
+def _is_the_engines(case: Case, state: str) -> bool:
+    """Whether the load's own statements wait for each other: often, and nobody locks tables."""
+    waits, locked = case.rate("table_locks_waited"), case.rate("com_lock_tables")
+    return _OF_ENGINES in state and locked == 0.0 and (waits or 0.0) >= OFTEN * case.tps
 
 
 def _sentence(case: Case, total: float, what: Message, state: str) -> Message:

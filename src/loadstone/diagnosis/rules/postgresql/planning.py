@@ -33,6 +33,7 @@ SHARE = 0.1
 
 RELATION_S = 5e-6
 """[P] CPU of planning one more partition or index of a table, where the server times no planning.
+Measured 2.6 to 7.6 µs (PostgreSQL 15 and 18; 50, 200 and 400 partitions with two indexes each).
 """
 
 _HELD = "pg_locks.held"

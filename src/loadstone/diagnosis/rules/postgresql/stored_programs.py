@@ -17,13 +17,14 @@ from loadstone.model.hot_spots import TableVersions
 from loadstone.model.message import Joined, Message, plain, say, say_in, sentences
 
 FIRING_S = 4e-6
-"""[P] CPU of a trigger's function in PL/pgSQL that does next to nothing."""
+"""[P] CPU of a trigger's function in PL/pgSQL that does nothing: measured 3.8 µs."""
 
-WRITTEN_S = 20e-6
-"""[P] CPU of a row that a trigger's function writes to another table."""
+WRITTEN_S = 4e-6
+"""[P] CPU of a row that a trigger's function writes to a table without an index."""
 
-CHECK_S = 10e-6
-"""[P] CPU of looking for the row that a foreign key refers to, and locking it."""
+CHECK_S = 6e-6
+"""[P] CPU of looking for the row that a foreign key refers to, and locking it: measured 3.9 µs with
+PostgreSQL 15 and 7.5 with 18."""
 
 SHARE = 0.1
 """[P] Share of the users' time."""

@@ -1,0 +1,34 @@
+"""What MySQL 5.7 does not say of itself: which variables have another value than it was built with.
+
+The values are those that 5.7.22 names in `mysqld --no-defaults --verbose --help`, without those
+that it derives from the host, and of settings that may decide how fast it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+
+
+def is_57(version: str) -> bool:
+    """Whether a version is a release of 5.7, of Percona Server too."""
+    return version.startswith("5.7.") and "mariadb" not in version.lower()
+
+
+def changed_on_57(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of variables that have other values, in the order of the alphabet."""
+    text = resources.files(__package__).joinpath("defaults_5_7.json").read_text()
+    defaults: dict[str, str] = json.loads(text)
+    return tuple(
+        name
+        for name, default in defaults.items()
+        if name in variables and not _is_alike(variables[name], default)
+    )
+
+
+def _is_alike(value: str, default: str) -> bool:
+    try:
+        return float(value) == float(default)
+    except ValueError:
+        return value.upper() == default.upper()
