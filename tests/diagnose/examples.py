@@ -600,7 +600,7 @@ EXAMPLES = (
         thread_pool.RULE,
         _CROWD.case(),
         _CROWD.with_variables(thread_handling="pool-of-threads"),
-        _CROWD.case(means={"threads_running": None}),
+        _CROWD.case(means={"threads_running": None}, step={"account": None}),
         needs="server value threads_running",
     ),
     Example(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import cpu_of, server_cores
+from loadstone.diagnosis.cpu import cpu_of, is_full, server_cores
+from loadstone.diagnosis.holds import CORES
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.model.finding import Evidence
 from loadstone.model.message import plain, say, say_in
@@ -58,11 +60,40 @@ def switching(case: Case, cores: float) -> float:
     return (case.host("context_switches_per_s") or 0.0) * SWITCH_S / cores
 
 
-def evidence(
-    case: Case, cores: float, running: float, lost: float, dearer: float | None
-) -> Iterator[Evidence]:
-    """How many are at work, and what the rate and an event's CPU are next to the peak's."""
-    yield case.seen(plain("threads_running"), running, plain(""), RUNNING * cores)
+class Crowd(NamedTuple):
+    """Sessions next to the cores that they share."""
+
+    counter: str
+    """Which gauge counts them."""
+    sessions: float
+    cores: float
+
+
+def running(case: Case) -> float | None:
+    """Connections at work at once, by the server; else the users that were seen at work in it.
+
+    A server that so many crowd may not answer whoever asks it for its gauges.
+    """
+    at_work = case.time_at(*CORES, "latch")
+    counted = case.mean("threads_running")
+    return min(at_work, 1.0) * case.users if counted is None and at_work is not None else counted
+
+
+def crowd_of(case: Case, at_work: float, cores: float) -> Crowd:
+    """The sessions at work at once; where the cores are full, all that come to one in turn.
+
+    A generator that shares these waits for one as well, and sessions wait for it.
+    """
+    connected = (case.mean("threads_connected") or 0.0) if is_full(case) else 0.0
+    if at_work >= connected:
+        return Crowd("threads_running", at_work, cores)
+    return Crowd("threads_connected", connected, cores)
+
+
+def evidence(case: Case, crowd: Crowd, lost: float, dearer: float | None) -> Iterator[Evidence]:
+    """How many there are, and what the rate and an event's CPU are next to the peak's."""
+    cores = crowd.cores
+    yield case.seen(plain(crowd.counter), crowd.sessions, plain(""), RUNNING * cores)
     yield case.seen(say("rate below the peak"), lost, plain(""), FALL)
     if dearer is not None:
         yield case.seen(

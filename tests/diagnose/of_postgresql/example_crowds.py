@@ -8,14 +8,15 @@ from loadstone.diagnosis.rules.postgresql import too_many_sessions
 
 _PEAK = Figures(users=16, tps=1000.0, host=FULL_OF_SERVER)
 _CROWD = Figures(users=1024, tps=700.0, means={"threads_running": 600.0}, host=FULL_OF_SERVER)
-_IDLE_CROWD = _CROWD.but(means={"threads_running": 12.0})
+_IDLE_CROWD = _CROWD.but(means={"threads_running": 12.0, "threads_connected": 14.0})
+_UNSEEN = _CROWD.but(means={"threads_running": None}, step={"account": None})
 
 EXAMPLES = (
     Example(
         too_many_sessions.RULE,
         a_case(_PEAK, _CROWD),
         a_case(_PEAK, _IDLE_CROWD),
-        a_case(_PEAK, _CROWD.but(means={"threads_running": None})),
+        a_case(_PEAK, _UNSEEN),
         needs="server value threads_running",
     ),
     # The rate falls no further than from one run to the next.

@@ -58,7 +58,7 @@ _SAYS_NOTHING = re.compile(
     r"|require|keyring|timeout$|_connections$|max_allowed|connect_errors|expire|_retention"
     # Copies of the server, and the server's notes about itself.
     r"|gtid|replica|slave|master|semi_sync|group_replication|wsrep|^mysqlx|error_log|log_error"
-    r"|log_warnings|log_timestamps|^performance_schema_|^pid"
+    r"|log_warnings|log_timestamps|^performance_schema_|^pid|innodb_buffer_pool_(dump|load)"
 )
 """Names of settings that say where something is, who may do what, or how something is shown."""
 
@@ -72,6 +72,7 @@ _NO_SUSPECTS = frozenset(
         "innodb_redo_log_capacity", "max_connections", "max_heap_table_size",
         "max_prepared_stmt_count", "sort_buffer_size", "sql_mode", "table_definition_cache",
         "table_open_cache", "thread_cache_size", "tls_version", "tmp_table_size",
+        "innodb_flush_log_at_trx_commit", "sync_binlog",
     }
 )  # fmt: skip
 

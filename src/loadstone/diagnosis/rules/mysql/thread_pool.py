@@ -63,11 +63,12 @@ PLUGIN_GROUPS, OLD_PLUGIN_GROUPS, MORE_GROUPS_SINCE = 512, 64, (8, 0, 19)
 def judge(case: Case) -> Finding | None:
     """One thread per connection, and beyond the peak events cost more CPU, so the rate falls."""
     handling = case.needed(case.variable("thread_handling"))
-    running = case.needed(case.mean("threads_running"))
+    running = case.needed(crowds.running(case))
     cores = case.needed(case.host("cores"))
     if has_pool(case):
         return None
-    if running < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
+    crowd = crowds.crowd_of(case, running, cores)
+    if crowd.sessions < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
         return None
     peak = crowds.peak_of(case)
     if not case.tps:
@@ -104,7 +105,7 @@ def judge(case: Case) -> Finding | None:
             "(thread_handling={handling}).",
             **figures,
         ),
-        evidence=tuple(crowds.evidence(case, cores, running, lost, dearer)),
+        evidence=tuple(crowds.evidence(case, crowd, lost, dearer)),
         share=min(max(lost if falls else CROWDED, crowds.switching(case, cores)), 1.0),
         confidence=0.8 if falls else 0.6,
         remedy=say(

@@ -19,10 +19,11 @@ from loadstone.model.message import say, user_count
 
 def judge(case: Case) -> Finding | None:
     """Beyond the peak the rate falls, and events cost the server more CPU."""
-    running = case.needed(case.mean("threads_running"))
+    running = case.needed(crowds.running(case))
     cores = case.needed(case.host("cores"))
     peak = crowds.peak_of(case)
-    if running < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
+    crowd = crowds.crowd_of(case, running, cores)
+    if crowd.sessions < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
         return None
     lost = crowds.lost(case, peak)
     if not case.tps or lost < crowds.FALL or not _is_crowded(case):
@@ -35,16 +36,16 @@ def judge(case: Case) -> Finding | None:
         group="setting",
         sentence=say(
             "With {users} the rate is {lost} below that of {peak}, and an event takes {times} "
-            "times the server's CPU: {running} sessions, each a process, are at work at once on "
-            "{cores} cores.",
+            "times the server's CPU: {sessions} sessions, each a process, take turns on {cores} "
+            "cores.",
             users=user_count(case.users),
             lost=Percent(lost),
             peak=user_count(peak.users),
             times=Number(dearer),
-            running=Number(running),
+            sessions=Number(crowd.sessions),
             cores=Number(cores),
         ),
-        evidence=tuple(crowds.evidence(case, cores, running, lost, dearer)),
+        evidence=tuple(crowds.evidence(case, crowd, lost, dearer)),
         share=min(max(lost, crowds.switching(case, cores)), 1.0),
         confidence=0.8,
         remedy=say(
