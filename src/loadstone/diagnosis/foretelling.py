@@ -36,8 +36,6 @@ PARTLY = frozenset(
         "shared-buffers-small",
         "full-page-images",
         "reads-one-by-one",
-        "temporary-tables-on-disk",
-        "sort-buffer-small",
         "connection-storm",
         "connections-refused",
         "no-thread-pool",
