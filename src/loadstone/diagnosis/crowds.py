@@ -22,6 +22,9 @@ does not cost the server more."""
 RUNNING = 4.0
 """[P] Active connections per core (DIAGNOSIS 6)."""
 
+TAKING_TURNS = 64.0
+"""[P] Connections per core that come to it in turn, from which they crowd it as well."""
+
 LOCKS = 0.3
 """[P] Share of the users that wait for rows, from which the rate falls for that reason."""
 
@@ -85,7 +88,7 @@ def crowd_of(case: Case, at_work: float, cores: float) -> Crowd:
     A generator that shares these waits for one as well, and sessions wait for it.
     """
     connected = (case.mean("threads_connected") or 0.0) if is_full(case) else 0.0
-    if at_work >= connected:
+    if at_work >= RUNNING * cores or connected < TAKING_TURNS * cores:
         return Crowd("threads_running", at_work, cores)
     return Crowd("threads_connected", connected, cores)
 

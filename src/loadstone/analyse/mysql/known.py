@@ -52,7 +52,7 @@ _SAYS_NOTHING = re.compile(
     # Where something is, what it is called, and in which words it speaks.
     r"dir$|path$|_file$|filename|basename|_index$|(^|_)port$|socket|hostname|^version|^bind_"
     r"|address|character_set|collation|time_zone|lc_|server_(id|uuid)|^report_|^relay|^plugin"
-    r"|^default_(storage|tmp)|^lower_case|^explicit_defaults|^sql_|^old|compat"
+    r"|^default_(storage|tmp)|^lower_case|^explicit_defaults|^sql_(?!buffer)|^old|compat"
     # Who may do what, and when it is given up.
     r"|ssl|tls|auth|passw|secur|user$|privilege|role|read_?only|offline|local_infile|skip_"
     r"|require|keyring|timeout$|_connections$|max_allowed|connect_errors|expire|_retention"

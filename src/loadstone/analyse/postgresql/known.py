@@ -26,7 +26,7 @@ _NO_SUSPECTS = ("max_connections", "max_wal_size", "shared_buffers", "work_mem")
 read_alone: tuple[str, ...] = ()
 _SAYS_NOTHING = re.compile(
     r"^(log|ssl|lc|krb|unix_socket|archive|recovery|restore|primary|hot_standby|wal_(receiver|retr))"
-    r"|_(timeout|file|directory|dir|libraries|connections|workers|senders|slots|style|collation)$"
+    r"|_(timeout|file|directory|dir|libraries|connections|(?<!^io_)workers|senders|slots|style|collation)$"
     r"|^(datestyle|timezone|application_name|bonjour|cluster_name|default_text_search_config"
     r"|dynamic_shared_memory_type|listen_addresses|min_wal_size|password_encryption|port"
     r"|search_path|server_encoding|client_encoding|stats_temp_directory|timezone_abbreviations"
