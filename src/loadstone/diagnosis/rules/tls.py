@@ -22,8 +22,9 @@ CLIENT_S = 3.5e-6
 """[P] The generator's CPU for them: measured 1.3 to 4.4 µs."""
 
 WARM = 0.1
-"""[P] Part of both that is left where each connection has a core and its caches for itself: with four
-users on two cores 0.5 µs (MySQL 9.7) and 3.3 (PostgreSQL 15) of the server's were measured."""
+"""[P] Part of both that is left where each connection has a core and its caches for itself: with
+four users on two cores 0.5 µs (MySQL 9.7) and 3.3 (PostgreSQL 15) of the server's were measured."""
+
 
 BYTE_S = 0.3e-9
 """[P] CPU of one end per byte: AES-GCM with the processor's instructions."""

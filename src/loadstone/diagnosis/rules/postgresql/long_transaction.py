@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.grown_work import grown
-from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of, priced
+from loadstone.diagnosis.holds import CORES, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import versions
 from loadstone.model.figure import Number, Percent
@@ -234,13 +234,16 @@ def _passing(case: Case, oldest: _Oldest) -> float:
 
 
 def _holds(case: Case) -> Holds | None:
-    """What came to the work of events, and as large a part of the wait for a core."""
+    """What came to the work of events, and as large a part of the wait for a core.
+
+    What came while it was watched is a lower bound, as is what comes past by a constant.
+    """
     account = case.step.account
     used = account.users * account.share_of("on core") if account else 0.0
     oldest = _oldest(case)
     came, passing = grown(case, oldest.counter) * used, _passing(case, oldest)
     parts = parts_of_work(case, max(came, passing)) if came or passing else {}
-    return (priced(parts) if passing > came else parts_of(parts)) if parts else None
+    return priced(parts) if parts else None
 
 
 RULE = Rule(
