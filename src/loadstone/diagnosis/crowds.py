@@ -75,7 +75,7 @@ class Crowd(NamedTuple):
 def running(case: Case) -> float | None:
     """Connections at work at once, by the server; else the users that were seen at work in it.
 
-    A server that so many crowd may not answer whoever asks it for its gauges.
+    A server that so many crowd may not answer the connection that asks for its gauges.
     """
     at_work = case.time_at(*CORES, "latch")
     counted = case.mean("threads_running")

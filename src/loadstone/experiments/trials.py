@@ -70,7 +70,7 @@ MOST_UNITS = 8
 """[P] more units narrow an interval less than longer windows do."""
 
 _CLIENTS_BESIDE_USERS = 50
-"""Of a pooler: whoever observes, and logins of users that have not quite gone."""
+"""Of a pooler: the connections that observe, and logins of users that have not quite gone."""
 
 _ON_A_SANDBOX = "loadstone run --server NAME --set VARIABLE=VALUE --prove"
 """The advice if the server is used by others and must not be changed for a trial."""

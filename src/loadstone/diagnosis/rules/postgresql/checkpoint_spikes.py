@@ -103,7 +103,7 @@ def _remedy(case: Case) -> Message:
 
 def _is_named(case: Case, share: float) -> bool:
     """Whether another rule says why there are checkpoints, and claims as much."""
-    return any(found.share >= share for found in _of_checkpoints(case))
+    return any((found.share or 0.0) >= share for found in _of_checkpoints(case))
 
 
 def _of_checkpoints(case: Case) -> Iterator[Finding]:
