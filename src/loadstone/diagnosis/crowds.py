@@ -10,7 +10,7 @@ from loadstone.diagnosis.cpu import cpu_of, is_full, server_cores
 from loadstone.diagnosis.holds import CORES
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.model.finding import Evidence
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.message import Message, plain, say, say_in
 
 FALL = 0.1
 """[P] Share of the peak's rate that is lost (DIAGNOSIS 6)."""
@@ -66,10 +66,17 @@ def switching(case: Case, cores: float) -> float:
 class Crowd(NamedTuple):
     """Sessions next to the cores that they share."""
 
-    counter: str
-    """Which gauge counts them."""
+    seen: Message
+    """What counts them."""
     sessions: float
     cores: float
+    most: float
+    """Of them for each core, above which they crowd it."""
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there are so many."""
+        return self.sessions >= self.most * self.cores
 
 
 def running(case: Case) -> float | None:
@@ -88,15 +95,19 @@ def crowd_of(case: Case, at_work: float, cores: float) -> Crowd:
     A generator that shares these waits for one as well, and sessions wait for it.
     """
     connected = (case.mean("threads_connected") or 0.0) if is_full(case) else 0.0
-    if at_work >= RUNNING * cores or connected < TAKING_TURNS * cores:
-        return Crowd("threads_running", at_work, cores)
-    return Crowd("threads_connected", connected, cores)
+    # Of connections those of users, not those that somebody keeps for later.
+    in_turn = min(connected, case.users)
+    if at_work >= RUNNING * cores or in_turn < TAKING_TURNS * cores:
+        is_counted = case.mean("threads_running") is not None
+        seen = plain("threads_running") if is_counted else say("users at work in the server")
+        return Crowd(seen, at_work, cores, RUNNING)
+    return Crowd(plain("threads_connected"), in_turn, cores, TAKING_TURNS)
 
 
 def evidence(case: Case, crowd: Crowd, lost: float, dearer: float | None) -> Iterator[Evidence]:
     """How many there are, and what the rate and an event's CPU are next to the peak's."""
     cores = crowd.cores
-    yield case.seen(plain(crowd.counter), crowd.sessions, plain(""), RUNNING * cores)
+    yield case.seen(crowd.seen, crowd.sessions, plain(""), crowd.most * cores)
     yield case.seen(say("rate below the peak"), lost, plain(""), FALL)
     if dearer is not None:
         yield case.seen(

@@ -43,6 +43,7 @@ PARTLY = frozenset(
         "snapshots",
         "stored-programs",
         "thread-pool-small",
+        "too-many-sessions",
     }
 )
 """Causes whose trial removes only a part of what they claim."""

@@ -25,9 +25,9 @@ _Points = list[tuple[float, float]]
 def grown(case: Case, kept: str) -> float:
     """The part of an event's CPU in the window that came with what a gauge of the server counts.
 
-    At least what the last third of the window has and the first had not. Where the seconds say so,
-    also what had come before: those in which little was kept, or a straight line through all, as an
-    event comes past all versions that its rows have.
+    At least what the last third of the window has and the first had not. Also what had come before:
+    by the seconds in which little was kept; where these are too few by a straight line through all,
+    as an event comes past all versions that its rows have.
 
     Args:
         case: at a step.
@@ -58,15 +58,17 @@ def _since_the_start(case: Case, kept: str) -> float:
     now = fmean(one for at, one in each.items() if at > case.step.window.from_s)
     # Before the first look no more was kept than it found.
     before = [(ages[0][1], one) for at, one in each.items() if at - 0.5 <= ages[0][0]]
-    own = min(max(_upper_start(points), 0.0), _of_the_young([*before, *points]))
+    own = _of_the_young([*before, *points])
+    if own is None:
+        own = max(_upper_start(points), 0.0)
     return 1 - own / now if now else 0.0
 
 
-def _of_the_young(points: _Points) -> float:
-    """The most CPU of an event while little was kept; infinite: there are too few such seconds."""
+def _of_the_young(points: _Points) -> float | None:
+    """The most CPU of an event while little was kept; `None`: there are too few such seconds."""
     little = YOUNG * fmean(age for age, _ in points)
     young = [one for age, one in points if age <= little]
-    return max(young) if len(young) >= FEWEST_YOUNG else math.inf
+    return max(young) if len(young) >= FEWEST_YOUNG else None
 
 
 def _age_at(ages: Series, at: float) -> float:

@@ -85,8 +85,8 @@ WHY: Mapping[str, Message] = {
         "not by --prove, which changes nothing on a host: fix the network, and run again"
     ),
     "table-locks": say(
-        "not by --prove, which ends nobody else's work: run again without the session that holds "
-        "the lock"
+        "not by --prove, which ends nobody else's work and changes no table: run again without the "
+        "session that holds the lock, or with another engine"
     ),
     "long-transaction": say(
         "not by --prove, which ends nobody else's work: run again once it has ended"

@@ -77,18 +77,18 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
     facts = facts_of(
         variables, status, cipher.get("Ssl_cipher", ""), greeting=_text(own.get_server_info())
     )
-    changed = {"not_default": _not_default(connection, target, variables)}
+    changed = {"not_default": _not_default(connection, target, variables, facts.flavour)}
     return facts.model_copy(
         update={"started_s": started_s} | changed | _between(connection, target)
     )
 
 
 def _not_default(
-    connection: Connection, target: Target, variables: Mapping[str, str]
+    connection: Connection, target: Target, variables: Mapping[str, str], flavour: Flavour
 ) -> tuple[str, ...] | None:
     """Variables that were set: first those since the start, then by a file or the command line."""
     is_mariadb = "mariadb" in variables.get("version", "").lower()
-    if is_57(variables.get("version", "")):
+    if is_57(variables.get("version", ""), flavour):
         return changed_on_57(variables)
     if not is_mariadb and not _is_on(variables, "performance_schema"):
         return None

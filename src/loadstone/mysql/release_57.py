@@ -10,10 +10,14 @@ import json
 from collections.abc import Mapping
 from importlib import resources
 
+from loadstone.model.compatible import Flavour
 
-def is_57(version: str) -> bool:
-    """Whether a version is a release of 5.7, of Percona Server too."""
-    return version.startswith("5.7.") and "mariadb" not in version.lower()
+_FLAGS = "optimizer_switch"
+
+
+def is_57(version: str, flavour: Flavour) -> bool:
+    """Whether it is a release of 5.7, of Percona Server too; others bear its number."""
+    return version.startswith("5.7.") and flavour in ("mysql", "percona")
 
 
 def changed_on_57(variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -23,11 +27,13 @@ def changed_on_57(variables: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         name
         for name, default in defaults.items()
-        if name in variables and not _is_alike(variables[name], default)
+        if name in variables and not _is_alike(name, variables[name], default)
     )
 
 
-def _is_alike(value: str, default: str) -> bool:
+def _is_alike(name: str, value: str, default: str) -> bool:
+    if name == _FLAGS:  # later releases have more of them
+        return set(default.split(",")) <= set(value.split(","))
     try:
         return float(value) == float(default)
     except ValueError:

@@ -58,10 +58,16 @@ _UNTIMED: dict[str, Any] = {"hot_spots": counted(a_statement(plans=None, plan_s=
 _JITTED: dict[str, Any] = {"hot_spots": counted(_KEPT_PLANS, a_statement(jit_s=4.0))}
 _FIRED = {"triggers": ("audit", "stamp"), "fired": 3_000_000, "checked": 100}
 _TRIGGERS: dict[str, Any] = {"hot_spots": HotSpots(versions=(a_table(**_FIRED),))}
+_MANY_CHANGED = {"pg_stat_database.target.tup_updated": 30_000.0}
+_FEW_FIRED: dict[str, Any] = {
+    "hot_spots": HotSpots(
+        versions=(a_table(triggers=("stamp",), fired=300_000, updated=300_000, checked=0),)
+    )
+}
 _NO_TRIGGERS: dict[str, Any] = {"hot_spots": HotSpots(versions=(a_table(fired=0, checked=100),))}
 _AT_WORK = {"pg_stat_activity.active": 7.0, "pg_stat_activity.idle_in_transaction": 1.0}
-_MANY_LOCKS = {**_AT_WORK, "pg_locks.held": 3000.0, "pg_locks.most_of_a_session": 400.0}
-_FEW_LOCKS = {**_AT_WORK, "pg_locks.held": 100.0, "pg_locks.most_of_a_session": 14.0}
+_MANY_LOCKS = {**_AT_WORK, "pg_locks.held.relation": 3000.0, "pg_locks.most_of_a_session": 400.0}
+_FEW_LOCKS = {**_AT_WORK, "pg_locks.held.relation": 100.0, "pg_locks.most_of_a_session": 14.0}
 _NO_PLAN_TIME = "plan time of pg_stat_statements (pg_stat_statements.track_planning)"
 
 _XMIN = "pg_stat_activity.oldest_xmin_age"
@@ -195,6 +201,13 @@ EXAMPLES = (
         a_case(at(step=_LITTLE_PLANNED)),
         a_case(at(step=_UNTIMED)),
         needs=_NO_PLAN_TIME,
+    ),
+    # Statements change many rows each, whose triggers write none: they are fired, and no more.
+    Example(
+        stored_programs.RULE,
+        a_case(at(step=_TRIGGERS, rates=_MANY_CHANGED)),
+        a_case(at(step=_FEW_FIRED, rates=_MANY_CHANGED)),
+        a_case(at(step={"hot_spots": HotSpots(versions=(a_table(fired=None),))})),
     ),
     # Each changed row fires two triggers, or none.
     Example(

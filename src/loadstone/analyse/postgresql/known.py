@@ -80,7 +80,7 @@ def is_identity(name: str) -> bool:
 def is_suspect(name: str) -> bool:
     """Whether a setting that was changed may be why one server is slow."""
     known = is_identity(name) or name in _NO_SUSPECTS or name in places
-    return not known and _SAYS_NOTHING.search(name.lower()) is None
+    return not known and (name in matters or _SAYS_NOTHING.search(name.lower()) is None)
 
 
 def is_own(name: str) -> bool:

@@ -52,6 +52,7 @@ tables for as long as it runs.
 """
 
 MOST_LOCKS = "pg_locks.most_of_a_session"
+ON_TABLES = "pg_locks.held.relation"
 SHARED_BY_TABLES = "pg_locks.shared.relation"
 SHARED_BY_ROWS = "pg_locks.shared.rows"
 
@@ -128,7 +129,7 @@ def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
         ("pg_locks.held", "pg_locks.fastpath", "pg_locks.waiting", MOST_LOCKS), 0.0
     )
     gauges |= {f"pg_locks.waiting.{kind}": 0.0 for kind in (*_LOCK_KINDS, "other")}
-    gauges |= dict.fromkeys((SHARED_BY_TABLES, SHARED_BY_ROWS), 0.0)
+    gauges |= dict.fromkeys((ON_TABLES, SHARED_BY_TABLES, SHARED_BY_ROWS), 0.0)
     for row in rows:
         kind, (total, waiting, fast, most) = str(row[0]), (float(str(one)) for one in row[1:])
         gauges["pg_locks.held"] += total - waiting
@@ -136,6 +137,7 @@ def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
         gauges["pg_locks.waiting"] += waiting
         gauges[MOST_LOCKS] = most if kind == "relation" else gauges[MOST_LOCKS]
         gauges[f"pg_locks.waiting.{kind if kind in _LOCK_KINDS else 'other'}"] += waiting
+        gauges[ON_TABLES] += total - waiting if kind == "relation" else 0.0
         gauges[SHARED_BY_TABLES] += total - fast if kind == "relation" else 0.0
         gauges[SHARED_BY_ROWS] += total if kind in _OF_ROWS else 0.0
     return gauges

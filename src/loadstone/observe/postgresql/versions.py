@@ -69,9 +69,11 @@ FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid,
   LATERAL (SELECT count(*) FILTER (WHERE g.own AND g.tgtype & 4 > 0) AS at_insert,
       count(*) FILTER (WHERE g.own AND g.tgtype & 16 > 0) AS at_update,
       count(*) FILTER (WHERE g.own AND g.tgtype & 8 > 0) AS at_delete,
-      count(*) FILTER (WHERE NOT g.own AND g.tgtype & 4 > 0) AS checks,
+      count(*) FILTER (WHERE g.is_key AND g.tgtype & 4 > 0) AS checks,
       array_agg(g.tgname::text ORDER BY g.tgname) FILTER (WHERE g.own) AS names
-    FROM (SELECT tgtype, tgname, NOT tgisinternal OR tgconstraint = 0 AS own FROM pg_trigger
+    FROM (SELECT tgtype, tgname, NOT tgisinternal OR tgconstraint = 0 AS own,
+        tgisinternal AND EXISTS (SELECT FROM pg_constraint AS k
+          WHERE k.oid = tgconstraint AND k.contype = 'f') AS is_key FROM pg_trigger
       WHERE tgrelid = s.relid AND tgenabled IN ('O', 'A') AND tgtype & 1 > 0 AND tgqual IS NULL
         AND cardinality(tgattr::int2[]) = 0) AS g) AS t
 ORDER BY s.n_tup_ins + s.n_tup_upd + s.n_tup_del + s.n_dead_tup DESC LIMIT {_READ}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case, Series
+from loadstone.diagnosis.cpu import parts_of_work
 from loadstone.diagnosis.grown_work import grown
-from loadstone.diagnosis.holds import CORES, PAGE_READS, part_of
+from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, priced
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -27,6 +28,8 @@ FELL = 0.05
 FEWEST = 4
 """Seconds from which the start and the end of a window differ by more than chance."""
 
+_HISTORY = "history_length"
+
 LONG = 100_000.0
 """[P] History entries from which reads and purge slow down."""
 
@@ -44,14 +47,16 @@ def judge(case: Case) -> Finding | None:
         return None
     if not old and history < LONG:
         return None
-    fall = _cost(case, is_old=old) if grows else 0.0
+    fell = _fall(case.series("load", "tps")) if grows else 0.0
+    came = grown(case, _HISTORY) if grows and old else 0.0
+    fall = max(fell, came)
     return Finding(
         cause="long-transaction" if old else "purge-lag",
         group="wait" if old or fall >= FELL else "note",
         sentence=sentences(
             _why(oldest if old else None),
             _history(history, rate if grows else None),
-            *_fell(fall),
+            *_felt(fell, came),
         ),
         evidence=(
             case.seen(plain("history_length"), history, say_in("unit", "entries"), LONG),
@@ -90,18 +95,20 @@ def _history(entries: float, growth: float | None) -> Message:
     )
 
 
-def _fell(by: float) -> Iterator[Message]:
-    if by:
-        yield say(
-            "{fall} of an event's time came with them while the load ran.",
-            fall=Percent(by),
-        )
+def _felt(fell: float, came: float) -> Iterator[Message]:
+    if came > fell:
+        yield say("An event's CPU grows with it: {grown} of it came so.", grown=Percent(came))
+    elif fell:
+        yield say("The rate fell by {fall} meanwhile.", fall=Percent(fell))
 
 
-def _cost(case: Case, *, is_old: bool) -> float:
-    """The part of an event's time that came with the history: CPU if a snapshot keeps it."""
-    fall = _fall(case.series("load", "tps"))
-    return max(fall, grown(case, "history_length")) if is_old else fall
+def _holds(case: Case) -> Holds | None:
+    """What came to the work of events, a lower bound; `None`: so much as the rate fell."""
+    account, came = case.step.account, grown(case, _HISTORY)
+    if account is None or came <= _fall(case.series("load", "tps")):
+        return None
+    parts = parts_of_work(case, came * account.users * account.share_of("on core"))
+    return priced(parts) if parts else None
 
 
 def _fall(series: Series | None) -> float:
@@ -127,4 +134,5 @@ RULE = Rule(
     judge,
     also={"purge-lag": say("purge that does not keep up")},
     holds=part_of(*CORES, *PAGE_READS, is_priced=True),
+    holds_in=_holds,
 )

@@ -162,8 +162,9 @@ def _remedy(case: Case) -> Message:
 
 
 def _reads_lock(case: Case) -> bool:
-    level = case.variable("transaction_isolation") or case.variable("tx_isolation")
-    return level == "SERIALIZABLE" and bool(case.rate("com_select"))
+    own = (case.drive.get("session") or {}).get("isolation")
+    level = own or case.variable("transaction_isolation") or case.variable("tx_isolation") or ""
+    return level.upper() == "SERIALIZABLE" and case.step.reads > 0
 
 
 def _never_commits(case: Case) -> bool:

@@ -68,7 +68,7 @@ def judge(case: Case) -> Finding | None:
     if has_pool(case):
         return None
     crowd = crowds.crowd_of(case, running, cores)
-    if crowd.sessions < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
+    if not crowd.is_one or (lock_share(case) or 0.0) >= crowds.LOCKS:
         return None
     peak = crowds.peak_of(case)
     if not case.tps:
@@ -83,7 +83,6 @@ def judge(case: Case) -> Finding | None:
         return None
     figures = {
         "users": user_count(case.users),
-        "running": Number(running),
         "cores": Number(cores),
         "handling": handling,
     }
@@ -92,9 +91,10 @@ def judge(case: Case) -> Finding | None:
         group="setting",
         sentence=say(
             "With {users} the rate is {lost} below that of {peak}, and an event takes {times} "
-            "times the server's CPU: {running} connections are active at once on {cores} cores, "
-            "since each has a thread (thread_handling={handling}).",
+            "times the server's CPU: {sessions} connections take turns on {cores} cores, since "
+            "each has a thread (thread_handling={handling}).",
             **figures,
+            sessions=Number(crowd.sessions),
             lost=Percent(lost),
             peak=user_count(peak.users),
             times=Number(dearer or 0.0),
@@ -104,6 +104,7 @@ def judge(case: Case) -> Finding | None:
             "{users} have a thread each: {running} connections are active at once on {cores} cores "
             "(thread_handling={handling}).",
             **figures,
+            running=Number(running),
         ),
         evidence=tuple(crowds.evidence(case, crowd, lost, dearer)),
         share=min(max(lost if falls else CROWDED, crowds.switching(case, cores)), 1.0),

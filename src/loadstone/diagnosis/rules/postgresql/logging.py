@@ -27,6 +27,9 @@ EXECUTIONS = 2.0
 TRANSACTION = 2.0
 """Lines of a transaction at the most talkative level: its begin, and its end."""
 
+OF_A_SAMPLE = 0.05
+"""[P] Part of the server's CPU from which a sample that somebody chose is no longer a small one."""
+
 FEWEST = 100.0
 """[P] Lines a second below which logging each statement costs nothing noticeable."""
 
@@ -56,6 +59,14 @@ _EXPLAINED = "auto_explain.log_min_duration"
 _TIMED = ("log_duration", "log_min_duration_statement")
 _TRANSACTIONS = "log_transaction_sample_rate"
 _SAMPLES = ("log_min_duration_sample", _TRANSACTIONS)
+_TOLD = "client_min_messages"
+_RATES: Mapping[str, str] = {
+    _TRANSACTIONS: _TRANSACTIONS,
+    "log_min_duration_sample": "log_statement_sample_rate",
+    _EXPLAINED: "auto_explain.sample_rate",
+}
+"""By setting, which one says how large a part of the statements is logged."""
+
 _ZERO = ("0", "0ms")
 
 _PARSED: Mapping[str, float] = {
@@ -79,12 +90,16 @@ def judge(case: Case) -> Finding | None:
     if lines < FEWEST:
         return None
     cores = server_cores(case)
+    share = min(lines * LINE_S / cores, 1.0) if cores else None
+    is_sample = all(_is_sampled(case, name) for name in names)
+    if is_sample and (share or 0.0) < OF_A_SAMPLE:
+        return None
     return Finding(
         cause="statement-log",
         group="setting",
-        sentence=_sentence(case, names, lines),
+        sentence=_of_a_sample(case, names, lines) if is_sample else _sentence(case, names, lines),
         evidence=(case.seen(say("lines of the log"), lines, say_in("unit", "/s"), FEWEST),),
-        share=min(lines * LINE_S / cores, 1.0) if cores else None,
+        share=share,
         confidence=0.85,
         remedy=say(
             "Log slow statements alone (log_min_duration_statement), or a sample of them "
@@ -95,8 +110,33 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _of_a_sample(case: Case, names: Sequence[str], lines: float) -> Message:
+    settings = [one for name in names for one in (name, _RATES.get(name, name))]
+    shown = [f"{name}={case.variable(name)}" for name in dict.fromkeys(settings)]
+    return say(
+        "A sample of the statements is logged ({settings}): about {lines} lines a second, each of "
+        "which its session formats and writes before it goes on.",
+        settings=Joined(shown),
+        lines=Number(lines),
+    )
+
+
+def _is_sampled(case: Case, name: str) -> bool:
+    """Whether it is a part that the setting has logged."""
+    rate = case.number(_RATES.get(name, ""))
+    return rate is not None and rate < 1.0
+
+
 def _sentence(case: Case, names: Sequence[str], lines: float) -> Message:
     settings = Joined([f"{name}={case.variable(name)}" for name in names])
+    if names == [_TOLD]:
+        return say(
+            "Clients are sent the server's messages for who looks for its defects ({settings}): "
+            "about {lines} a second for {statements} statements.",
+            settings=settings,
+            lines=Number(lines),
+            statements=Number(case.step.qps or 0.0),
+        )
     if names == [_LEVEL] and case.variable(_LEVEL) == _CHANGES:
         return say(
             "Each change is logged ({settings}): about {lines} lines a second, each of which its "
@@ -177,7 +217,7 @@ def _sampled(case: Case, steps: float) -> dict[str, float]:
 def _talked(case: Case, steps: float) -> dict[str, float]:
     """Lines that are for who looks for a defect of the server."""
     statements, found = case.step.qps, {}
-    for name in ("log_min_messages", "client_min_messages"):
+    for name in ("log_min_messages", _TOLD):
         level = case.variable(name)
         if level in _TALKATIVE and statements:
             ends = TRANSACTION * case.tps / statements if level == "debug5" else 0.0

@@ -36,10 +36,8 @@ RELATION_S = 5e-6
 Measured 2.6 to 7.6 µs (PostgreSQL 15 and 18; 50, 200 and 400 partitions with two indexes each).
 """
 
-_HELD = "pg_locks.held"
+_HELD = "pg_locks.held.relation"
 _RUNNING = ("pg_stat_activity.active", "pg_stat_activity.idle_in_transaction")
-_ITS_OWN = 1.0
-"""Locks of a transaction that are of no table: of its own number."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -66,7 +64,8 @@ def judge(case: Case) -> Finding | None:
 def _priced(case: Case) -> Finding | None:
     """Nobody times planning: a transaction has each table and index locked that it plans.
 
-    It may plan one more than once, and has not yet locked all when it is looked at: a lower bound.
+    It may plan one more than once, and has not yet locked all when it is looked at. What it inserts
+    into has its indexes locked as well, which are not planned.
     """
     timed = case.reads[-1]
     locked = _locked(case)
@@ -111,15 +110,18 @@ def _priced(case: Case) -> Finding | None:
 def _locked(case: Case) -> float | None:
     """Tables, partitions and indexes that a transaction has locked; `None`: not known.
 
-    Statements that the load prepares lock them as well, and may keep their plan: then it is `None`.
+    Statements that the load prepares lock them as well, and may keep their plan, and inserts lock
+    indexes: then it is `None`.
     """
     held, running = case.mean(_HELD), [case.mean(name) for name in _RUNNING]
     if held is None or None in running or (plan_cache.is_prepared(case) and not case.is_scripted):
         return None
     transactions = sum(number or 0.0 for number in running)
+    if case.step.reads < case.step.writes:
+        return None
     # Others may hold many: the load's own sessions were seen with no more than that.
     most = lock_manager.most_of_a_session(case)
-    return min(held / transactions - _ITS_OWN, most) if transactions and most else None
+    return min(held / transactions, most) if transactions and most else None
 
 
 def _cores(case: Case) -> float | None:

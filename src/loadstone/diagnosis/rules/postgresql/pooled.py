@@ -60,7 +60,8 @@ def larger_pool(case: Case, busy: float | None) -> Trial | None:
         return None
     now = max(round(lent + (case.mean("pgbouncer.sv_idle") or 0.0)), 1)
     enough = math.ceil(ROOM * now / busy) if busy else case.users
-    setting = Setting(name=_SIZE, before=str(now), value=str(min(enough, case.users)))
+    allowed = int(case.number("max_connections") or case.users) // 2
+    setting = Setting(name=_SIZE, before=str(now), value=str(min(enough, case.users, allowed)))
     if int(setting.value) <= now:
         return None
     return Trial(

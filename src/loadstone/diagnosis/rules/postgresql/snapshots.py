@@ -6,12 +6,12 @@ Source: https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT
 from __future__ import annotations
 
 from loadstone.diagnosis import crowds
-from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.context import Case, Missing
 from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql.latches import Lock, named
 from loadstone.diagnosis.rules.postgresql.pooled import through_pooler
-from loadstone.model.finding import Finding
+from loadstone.model.finding import Finding, Trial
 from loadstone.model.message import plain, say, say_in
 
 _LOCK = Lock(
@@ -37,11 +37,17 @@ def judge(case: Case) -> Finding | None:
         else (case.seen(plain("threads_connected"), sessions, say_in("unit", "connections")),)
     )
     found = _LOCK.judge(case, *evidence)
+    return found and found.model_copy(update={"trial": _fewer_sessions(case)})
+
+
+def _fewer_sessions(case: Case) -> Trial | None:
+    """Where fewer users do more, as far as that is known: others may have the host's cores."""
     peak = crowds.peak_of(case)
-    falls = found and crowds.lost(case, peak) >= crowds.FALL
-    return found and found.model_copy(
-        update={"trial": through_pooler(case, peak) if falls else None}
-    )
+    try:
+        falls = crowds.lost(case, peak) >= crowds.FALL
+    except Missing:  # the host is not observed
+        return None
+    return through_pooler(case, peak) if falls else None
 
 
 RULE = Rule(

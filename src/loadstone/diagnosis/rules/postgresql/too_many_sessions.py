@@ -23,7 +23,7 @@ def judge(case: Case) -> Finding | None:
     cores = case.needed(case.host("cores"))
     peak = crowds.peak_of(case)
     crowd = crowds.crowd_of(case, running, cores)
-    if crowd.sessions < crowds.RUNNING * cores or (lock_share(case) or 0.0) >= crowds.LOCKS:
+    if not crowd.is_one or (lock_share(case) or 0.0) >= crowds.LOCKS:
         return None
     lost = crowds.lost(case, peak)
     if not case.tps or lost < crowds.FALL or not _is_crowded(case):
