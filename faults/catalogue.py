@@ -427,7 +427,7 @@ PAIRS: tuple[Case, ...] = (
 def healthy_case(number: int) -> Case:
     """The one of that number: each draws a load of its own."""
     kind: Kind = "healthy"
-    return Case(f"healthy-{number}", healthy, _BOTH, kind)
+    return Case(f"healthy-{number}", healthy, (*_BOTH, "postgresql"), kind)
 
 
 def _small_pool(mib: int) -> dict[str, str]:

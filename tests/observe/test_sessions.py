@@ -127,6 +127,17 @@ def test_whose_a_session_of_postgresql_is(
     assert sessions.session(shown, ours).whose == whose
 
 
+@pytest.mark.parametrize(("state", "since_s"), [("idle", 0.022), ("active", 0.0)])
+def test_a_wait_for_the_client_is_as_old_as_the_state_alone_that_has_one(
+    state: str, since_s: float
+) -> None:
+    """The server reads waits after states: an active session may wait for its client by then."""
+    sessions = PostgresSessions(Endpoint(target=Target(host="h", database="shop")))
+    shown = ["7", "2", "1", "0", "0", state, "0.022", "Client", "ClientRead"]
+    found = sessions.session(shown, {7})
+    assert (found.says, found.since_s) == ("waits for the client", since_s)
+
+
 def test_what_a_server_keeps_in_a_file(a_session_list: MysqlSessions) -> None:
     names = ("ib_logfile0", "#ib_redo17", "bin.000042", "bin.index", "sbtest1.ibd", "ibdata1")
     kinds = [a_session_list.file_kind(name) for name in names]

@@ -138,7 +138,9 @@ class PostgresSessions:
             whose=whose,
             # What it does is not shown, so it is not known to be at work.
             says="waits for the client" if is_hidden == "1" else said_by(state, kind, wait),
-            since_s=float(since_s),
+            # The server reads what a session waits for a moment after the state: one that has just
+            # become idle is listed with the age of the statement before.
+            since_s=float(since_s) if state.startswith("idle") else 0.0,
         )
 
     def _whose(
