@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from diagnose.accounts import an_account
-from diagnose.healthy import Made, a_case
+from diagnose.healthy import Made, a_case, per_second
+from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.grown_work import grown
 from loadstone.diagnosis.rules.mysql import (
     commit_flush,
     instrumentation,
@@ -20,6 +22,7 @@ from loadstone.diagnosis.rules.mysql import (
     row_locks,
     sorts,
     stored_programs,
+    table_locks,
 )
 from loadstone.model.account import Cores
 from loadstone.model.hot_spots import HotSpots, StatementSpot
@@ -54,6 +57,44 @@ def test_who_keeps_rows_decides_what_helps(
     found = row_locks.RULE.judge(a_case(made, variables=variables))
     assert found is not None
     assert said in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("level", "of_sessions", "is_said"),
+    [("SERIALIZABLE", None, True), ("SERIALIZABLE", "read-committed", False),
+     ("READ-COMMITTED", "serializable", True), ("READ-COMMITTED", None, False)],
+)  # fmt: skip
+def test_reads_that_lock_rows_are_told(level: str, of_sessions: str | None, is_said: bool) -> None:
+    made = Made(means={**WAITING}, rates={"row_lock_waits": 50.0}, step={"reads": 900})
+    case = a_case(made, variables={"transaction_isolation": level})
+    found = row_locks.RULE.judge(replace(case, drive={"session": {"isolation": of_sessions}}))
+    assert found is not None
+    assert ("SELECT in a transaction locks" in found.remedy) == is_said
+
+
+@pytest.mark.parametrize(("locked", "is_said"), [(0.0, True), (5.0, False)])
+def test_an_engine_that_locks_tables_is_told_from_a_session_that_does(
+    locked: float, is_said: bool
+) -> None:
+    waits: dict[str, float | None] = {"com_lock_tables": locked, "table_locks_waited": 900.0}
+    made = Made(means={"state.Waiting for table level lock": 10.0}, rates=waits)
+    found = table_locks.RULE.judge(a_case(made))
+    assert found is not None
+    assert ("ENGINE=InnoDB" in found.remedy) == is_said
+
+
+@pytest.mark.parametrize(("first", "came"), [(1.0, 0.5), (2.0, 0.0)])
+def test_what_an_event_takes_while_little_is_kept_is_its_own(first: float, came: float) -> None:
+    seconds: dict[tuple[Source, str], Series] = {
+        ("server", "history_length.now"): per_second(*[1000.0 * at for at in range(1, 11)]),
+        ("host", "process.cpu_user_s"): per_second(*[first] * 3, *[2.0] * 7),
+        ("load", "tps"): per_second(*[1000.0] * 10),
+    }
+    case = a_case(seconds=seconds)
+    assert case.step.window is not None
+    window = case.step.window.model_copy(update={"from_s": 3.0, "to_s": 10.0})
+    case = replace(case, step=case.step.model_copy(update={"window": window}))
+    assert grown(case, "history_length") == pytest.approx(came, abs=0.01)
 
 
 def test_only_what_commits_wait_for_is_a_sync_of_theirs() -> None:

@@ -7,7 +7,8 @@ from the lowest of them to the highest, also if the cores were as idle when the 
 they were on average. What else is uncertain is added as the root of the sum of squares: 1.28
 standard errors, propagated linearly, of the shares (from their 95 % intervals), and twice that of
 the rate, which is measured with the remedy as well; that of what the cause slowed elsewhere; and
-the error of work that is a count times a constant, which is not the same on both sides.
+the error of work that is a count times a constant, which is not the same on both sides: more of it
+is no more than all but what an event takes at least (`least_work_s`).
 """
 
 from __future__ import annotations

@@ -40,8 +40,7 @@ def judge(case: Case) -> Finding | None:
     commits = case.needed(case.commits())
     oldest = case.highest("oldest_transaction_s")
     rate = _slope(case.series("server", "history_length.now"))
-    p99_s = (case.step.latency.response.p99 or 0.0) / 1000
-    old = oldest is not None and oldest >= max(OLD_S, TIMES_P99 * p99_s)
+    old = _is_old(case)
     grows = rate is not None and commits > 0 and rate >= GROWS * commits
     if not grows and history < LONG:
         return None
@@ -70,6 +69,12 @@ def judge(case: Case) -> Finding | None:
         else say("Raise innodb_purge_threads, and look for what slows purge down."),
         acts_on="server CPU",
     )
+
+
+def _is_old(case: Case) -> bool:
+    """Whether the oldest transaction is far older than the load's."""
+    p99_s = (case.step.latency.response.p99 or 0.0) / 1000
+    return (case.highest("oldest_transaction_s") or 0.0) >= max(OLD_S, TIMES_P99 * p99_s)
 
 
 def _why(oldest_s: float | None) -> Message:
@@ -104,7 +109,7 @@ def _felt(fell: float, came: float) -> Iterator[Message]:
 
 def _holds(case: Case) -> Holds | None:
     """What came to the work of events, a lower bound; `None`: so much as the rate fell."""
-    account, came = case.step.account, grown(case, _HISTORY)
+    account, came = case.step.account, grown(case, _HISTORY) if _is_old(case) else 0.0
     if account is None or came <= _fall(case.series("load", "tps")):
         return None
     parts = parts_of_work(case, came * account.users * account.share_of("on core"))
